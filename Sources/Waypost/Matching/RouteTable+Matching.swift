@@ -20,7 +20,7 @@ extension RouteTable {
     package func firstMatch(url bytes: Span<UInt8>) throws(RouteURLError) -> RouteMatch? {
         do throws(RouteURLFault) {
             return try bytes.withUnsafeBufferPointer { (bytes) throws(RouteURLFault) in
-                let parts = try RouteURLParser.parse(bytes, trusted: false)
+                let parts = try RouteURLParser.parse(bytes)
                 guard !parts.hasCapitalsInHost else {
                     return parts.lowercasingHost(bytes).withUnsafeBufferPointer { search($0, parts) }
                 }

@@ -36,12 +36,8 @@ struct RelocationCondition: Sendable {
         case .yes(let reason): return (true, reason)
         case .depends: break
         }
-        if let failure = windowFailure(input.requester.now) { return (false, failure) }
-        if let share {
-            guard let value = input.value(of: share.draw.key) else {
-                return (false, "\(shareText(share)): no (\(Self.missing(share.draw.key)))")
-            }
-            guard share.draw.bucket(of: value) < share.end else { return (false, "\(shareText(share)): no") }
+        if let failure = windowFailure(input.requester.now) ?? shareFailure(input.value) {
+            return (false, failure)
         }
         return (true, "\(text(input.requester.context.redaction)): yes")
     }
@@ -76,13 +72,16 @@ struct RelocationCondition: Sendable {
         if after != nil || before != nil || (share.map { $0.draw.key != .agent } ?? false) {
             return .depends(text(context.redaction))
         }
-        if let share {
-            guard let agent = context.agent else {
-                return .no("\(shareText(share)): no (\(Self.missing(.agent)))")
-            }
-            guard share.draw.bucket(of: agent) < share.end else { return .no("\(shareText(share)): no") }
-        }
+        if let failure = shareFailure({ _ in context.agent }) { return .no(failure) }
         return .yes("\(text(context.redaction)): yes")
+    }
+
+    private func shareFailure(_ value: (RelocationShare.Key) -> String?) -> String? {
+        guard let share else { return nil }
+        guard let value = value(share.draw.key) else {
+            return "\(shareText(share)): no (\(Self.missing(share.draw.key)))"
+        }
+        return share.draw.bucket(of: value) < share.end ? nil : "\(shareText(share)): no"
     }
 
     private func windowFailure(_ now: Int64?) -> String? {

@@ -20,20 +20,18 @@ struct RelocationConditionReader {
     ///
     /// - Parameter target: Makes a target of its text; nil where there can be none.
     static func condition(
-        of entry: RelocationEntry, target: (String) throws(RelocationError) -> RelocationTarget?
+        of entry: RelocationEntry, target: @escaping (String) throws(RelocationError) -> RelocationTarget?
     ) -> (condition: RelocationCondition?, fault: String?) {
         guard let json = entry.when else { return (nil, nil) }
-        return withoutActuallyEscaping(target) { target in
-            let reader = RelocationConditionReader { (text) throws(Fault) in
-                do throws(RelocationError) {
-                    if let target = try target(text) { return target }
-                } catch {
-                    throw Fault(reason: "when.targets: \(error.detail)")
-                }
-                throw Fault(reason: "when.targets is only allowed in a redirect")
+        let reader = RelocationConditionReader { (text) throws(Fault) in
+            do throws(RelocationError) {
+                if let target = try target(text) { return target }
+            } catch {
+                throw Fault(reason: "when.targets: \(error.detail)")
             }
-            do throws(Fault) { return (try reader.read(json), nil) } catch { return (nil, error.reason) }
+            throw Fault(reason: "when.targets is only allowed in a redirect")
         }
+        do throws(Fault) { return (try reader.read(json), nil) } catch { return (nil, error.reason) }
     }
 
     func read(_ json: JSONValue) throws(Fault) -> RelocationCondition {

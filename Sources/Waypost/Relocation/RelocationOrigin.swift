@@ -38,6 +38,19 @@ struct RelocationOrigin: Sendable {
         }
     }
 
+    /// How many components stand before the rest.
+    var fixedCount: Int {
+        switch kind {
+        case .path(let path): path.components.count
+        case .pattern(let pattern): pattern.segments.count - 1
+        }
+    }
+
+    /// The name of the rest of a pattern; nil without one.
+    var restName: String? {
+        if case .rest(let name) = pattern?.segments.last { name } else { nil }
+    }
+
     init(
         _ text: String, index: Int, field: String = "orginPath", _ language: RelocationLanguage
     ) throws(RelocationError) {

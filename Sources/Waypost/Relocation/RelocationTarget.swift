@@ -2,7 +2,7 @@
 struct RelocationTarget: Sendable {
     /// A part of the text, in order.
     private enum Piece: Sendable {
-        case text(Substring)
+        case text(String)
         /// What the placeholder of that name captured.
         case capture(String)
     }
@@ -30,9 +30,7 @@ struct RelocationTarget: Sendable {
     var hasQuery: Bool { parts.query?.isEmpty == false }
 
     private let parts: URLTextParts
-    /// Of a URL or a subtree what stands before the query and before the `**`.
-    private let stem: String
-    /// Of what is filled, what stands before the query.
+    /// What stands before the query.
     private let base: [Piece]
     /// Empty unless a value of the query is captured.
     private let query: [Piece]
@@ -51,37 +49,32 @@ struct RelocationTarget: Sendable {
             isFixed = !path.isSubtree
             swapsCaptures = false
             parts = URLTextParts(path.text)
-            stem = path.isSubtree ? path.stem : parts.base
-            base = []
+            base = path.isSubtree ? [.text(path.stem), .capture(Self.rest)] : [.text(parts.base)]
             query = []
             return
         }
         var names = Set(from.placeholderNames)
         if case .rest = from.segments.last { names.insert(Self.rest) }
         path = nil
-        stem = ""
         self.text = pattern?.text ?? text
         parts = URLTextParts(self.text)
-        if let pattern {
-            base = try Self.pieces(of: pattern, names, index)
-        } else {
-            base = [.text(Substring(parts.base))]
-        }
+        base =
+            try pattern.map { pattern throws(RelocationError) in try Self.pieces(of: pattern, names, index) }
+            ?? [.text(parts.base)]
         query = try Self.pieces(ofQuery: parts.query ?? "", names, index)
-        let isHole = { (piece: Piece) in if case .capture = piece { true } else { false } }
-        isFixed = !base.contains(where: isHole) && query.isEmpty
-        let order = base.compactMap { piece in
-            if case .capture(let name) = piece { from.placeholderNames.firstIndex(of: name) } else { nil }
-        }
+        let holes = base.compactMap { if case .capture(let name) = $0 { name } else { nil } }
+        isFixed = holes.isEmpty && query.isEmpty
+        let order = holes.compactMap(from.placeholderNames.firstIndex)
         swapsCaptures = order != order.sorted()
         // Read once with samples, for what is no URL whatever is captured.
+        let sample = { (_: String) in RelocationOrigin.sampleText }
         var example = parts
-        if !query.isEmpty { example.query = Self.fill(query) { _ in "waypost~sample" } }
-        let sample = try RelocationPath(
-            example.text(after: Self.fill(base) { _ in "waypost~sample" }), index: index, field: "targetPath")
-        scheme = sample.scheme.isEmpty && from.scheme == nil ? nil : sample.scheme
+        if !query.isEmpty { example.query = Self.fill(query, sample) }
+        let read = try RelocationPath(
+            example.text(after: Self.fill(base, sample)), index: index, field: "targetPath")
+        scheme = read.scheme.isEmpty && from.scheme == nil ? nil : read.scheme
         let isHostCaptured = pattern?.segments.first.map { !$0.names.isEmpty } ?? false
-        host = isHostCaptured ? nil : sample.components.first ?? ""
+        host = isHostCaptured ? nil : read.components.first ?? ""
     }
 
     /// The target of a URL or of a subtree.
@@ -110,7 +103,7 @@ struct RelocationTarget: Sendable {
         var written = 0
         func add(_ range: Range<Int>) {
             guard !range.isEmpty else { return }
-            pieces.append(.text(Substring(decoding: bytes[range], as: UTF8.self)))
+            pieces.append(.text(String(decoding: bytes[range], as: UTF8.self)))
         }
         for piece in pattern.pieces {
             guard piece.kind != .wildcard else { throw unknown("*", index) }
@@ -144,10 +137,10 @@ struct RelocationTarget: Sendable {
             let value = pair[pair.index(after: equals)...]
             guard let name = placeholder(Substring(value)) else { continue }
             guard names.contains(name) else { throw unknown(name, index) }
-            pieces += [.text(query[written..<value.startIndex]), .capture(name)]
+            pieces += [.text(String(query[written..<value.startIndex])), .capture(name)]
             written = value.endIndex
         }
-        if !pieces.isEmpty, written < query.endIndex { pieces.append(.text(query[written...])) }
+        if !pieces.isEmpty, written < query.endIndex { pieces.append(.text(String(query[written...]))) }
         return pieces
     }
 
@@ -173,29 +166,19 @@ struct RelocationTarget: Sendable {
     ///
     /// The query goes along; where the target names a key itself, the target's value stays.
     func url(from url: RouteURL, _ origin: RelocationOrigin, _ captured: [CapturedParameter]) -> String {
-        var text: String
         var parts = parts
-        switch origin.kind {
-        case .path(let path):
-            text = stem
-            if path.isSubtree { text += Self.encoded(url.components.dropFirst(path.components.count)) }
-        case .pattern(let pattern):
-            let rest = {
-                Self.encoded(url.components.dropFirst(pattern.segments.count - 1))
-            }
-            let isRest = { name in name == Self.rest || pattern.segments.last == .rest(name: name) }
-            func value(_ name: String, _ place: PercentCoding.Place) -> String {
-                PercentCoding.encode(captured.first { $0.name == name }?.text ?? "", for: place)
-            }
-            text = Self.fill(base) { isRest($0) ? rest() : value($0, .component) }
-            if !query.isEmpty {
-                let restName = pattern.segments.last?.names.first ?? ""
-                parts.query = Self.fill(query) { value($0 == Self.rest ? restName : $0, .query) }
-            }
-            if scheme == nil, !url.scheme.isEmpty {
-                let rest = Substring(text.utf8.drop { $0 == UInt8(ascii: "/") })
-                text = "\(url.scheme)://\(rest)"
-            }
+        let rest = { Self.encoded(url.components.dropFirst(origin.fixedCount)) }
+        func value(_ name: String, _ place: PercentCoding.Place) -> String {
+            PercentCoding.encode(captured.first { $0.name == name }?.text ?? "", for: place)
+        }
+        var text = Self.fill(base) {
+            $0 == Self.rest || $0 == origin.restName ? rest() : value($0, .component)
+        }
+        if !query.isEmpty {
+            parts.query = Self.fill(query) { value($0 == Self.rest ? origin.restName ?? "" : $0, .query) }
+        }
+        if scheme == nil, !url.scheme.isEmpty {
+            text = "\(url.scheme)://\(Substring(text.utf8.drop { $0 == UInt8(ascii: "/") }))"
         }
         let query = parts.query(joining: url.queryText)
         if !query.isEmpty { text += "?" + query }
@@ -208,12 +191,16 @@ struct RelocationTarget: Sendable {
     }
 
     private static func fill(_ pieces: [Piece], _ value: (String) -> String) -> String {
-        pieces.map { piece in
-            switch piece {
-            case .text(let text): String(text)
-            case .capture(let name): value(name)
-            }
-        }.joined()
+        var text: String?
+        for piece in pieces {
+            let next =
+                switch piece {
+                case .text(let text): text
+                case .capture(let name): value(name)
+                }
+            text = text.map { $0 + next } ?? next
+        }
+        return text ?? ""
     }
 }
 

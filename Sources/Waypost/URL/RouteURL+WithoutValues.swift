@@ -5,44 +5,29 @@ extension RouteURL {
     /// need not be a URL.
     package static func withoutValues(_ text: String) -> String {
         let isMark = { (byte: UInt8) in byte == UInt8(ascii: "?") || byte == UInt8(ascii: "#") }
-        guard let mark = text.utf8.firstIndex(where: isMark) else { return text }
-        let start = text.utf8.distance(from: text.utf8.startIndex, to: mark) + 1
+        guard text.utf8.contains(where: isMark) else { return text }
         var text = text
         return text.withUTF8 { bytes in
-            let names = ["protocol=", "method="]
-            var named: Set<Int> = []
-            var pair = start
-            while pair < bytes.endIndex, named.count < names.count {
-                if let name = names.firstIndex(where: { bytes[pair...].starts(with: $0.utf8) }) {
-                    named.insert(name)
-                }
-                pair = (bytes[pair...].firstIndex(where: endsPair) ?? bytes.endIndex) + 1
+            let start = bytes.firstIndex(where: isMark).map { $0 + 1 } ?? bytes.count
+            let pairs = bytes[start...].split(omittingEmptySubsequences: false) {
+                $0 == UInt8(ascii: "&") || $0 == UInt8(ascii: "#")
             }
-            return shown(bytes, from: start, besides: named.count == names.count ? names : [])
+            let names = ["protocol=", "method="]
+            let isCall = names.allSatisfy { name in pairs.contains { $0.starts(with: name.utf8) } }
+            var shown = Array(bytes[..<start])
+            shown.reserveCapacity(bytes.count + 64)
+            for pair in pairs {
+                if isCall, names.contains(where: { pair.starts(with: $0.utf8) }) {
+                    shown += pair
+                } else {
+                    // What has no key may be the rest of a value with an `&` in it.
+                    let value = pair.firstIndex(of: UInt8(ascii: "=")).map { $0 + 1 } ?? pair.startIndex
+                    shown += pair[..<value]
+                    if value < pair.endIndex { shown += "***".utf8 }
+                }
+                if pair.endIndex < bytes.endIndex { shown.append(bytes[pair.endIndex]) }
+            }
+            return String(decoding: shown, as: UTF8.self)
         }
-    }
-
-    /// The text with `***` for each value behind `start`, but for those of pairs that begin with one of `names`.
-    private static func shown(
-        _ bytes: UnsafeBufferPointer<UInt8>, from start: Int, besides names: [String]
-    ) -> String {
-        var shown = Array(bytes[..<start])
-        shown.reserveCapacity(bytes.count + 64)
-        var pair = start
-        while pair < bytes.endIndex {
-            let end = bytes[pair...].firstIndex(where: endsPair) ?? bytes.endIndex
-            let isName = names.contains { bytes[pair..<end].starts(with: $0.utf8) }
-            // What has no key may be the rest of a value with an `&` in it.
-            let value = bytes[pair..<end].firstIndex(of: UInt8(ascii: "=")).map { $0 + 1 } ?? pair
-            shown += bytes[pair..<(isName ? end : value)]
-            if !isName, value < end { shown += "***".utf8 }
-            if end < bytes.endIndex { shown.append(bytes[end]) }
-            pair = end + 1
-        }
-        return String(decoding: shown, as: UTF8.self)
-    }
-
-    private static func endsPair(_ byte: UInt8) -> Bool {
-        byte == UInt8(ascii: "&") || byte == UInt8(ascii: "#")
     }
 }

@@ -83,7 +83,7 @@ public struct RouteURL: Sendable {
     @inline(__always)
     private static func parts(of text: String) throws(RouteURLFault) -> RouteURLParts {
         try text.utf8Span.span.withUnsafeBufferPointer { (bytes) throws(RouteURLFault) in
-            try RouteURLParser.parse(bytes, trusted: true)
+            try RouteURLParser.parse(bytes)
         }
     }
 

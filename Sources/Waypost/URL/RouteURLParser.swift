@@ -13,26 +13,22 @@ struct RouteURLParser {
     private var sawHighByte = false
 
     /// Parses `bytes`.
-    ///
-    /// With `trusted` they are known to be UTF-8, as those of a `String` are.
     @inline(__always)
-    static func parse(
-        _ bytes: UnsafeBufferPointer<UInt8>, trusted: Bool
-    ) throws(RouteURLFault) -> RouteURLParts {
+    static func parse(_ bytes: UnsafeBufferPointer<UInt8>) throws(RouteURLFault) -> RouteURLParts {
         guard let base = bytes.baseAddress, bytes.count > 0 else {
             throw RouteURLFault(reason: .empty, offset: 0)
         }
         guard bytes.count < Int32.max else { throw RouteURLFault(reason: .tooLong, offset: Int(Int32.max)) }
         if bytes.count >= 16 {
-            return try parse(base, count: bytes.count, limit: bytes.count, trusted: trusted)
+            return try parse(base, count: bytes.count, limit: bytes.count)
         }
-        return try parse(short: bytes, base, trusted: trusted)
+        return try parse(short: bytes, base)
     }
 
     // As many bytes must be there to be read.
     @inline(never)
     private static func parse(
-        short bytes: UnsafeBufferPointer<UInt8>, _ base: UnsafePointer<UInt8>, trusted: Bool
+        short bytes: UnsafeBufferPointer<UInt8>, _ base: UnsafePointer<UInt8>
     ) throws(RouteURLFault) -> RouteURLParts {
         let words = SIMD2(
             ByteWord.load(base, at: 0, limit: bytes.count), ByteWord.load(base, at: 8, limit: bytes.count))
@@ -40,16 +36,16 @@ struct RouteURLParser {
             guard let base = copy.baseAddress?.assumingMemoryBound(to: UInt8.self) else {
                 return RouteURLParts()
             }
-            return try parse(base, count: bytes.count, limit: 16, trusted: trusted)
+            return try parse(base, count: bytes.count, limit: 16)
         }
     }
 
     @inline(__always)
     private static func parse(
-        _ text: UnsafePointer<UInt8>, count: Int, limit: Int, trusted: Bool
+        _ text: UnsafePointer<UInt8>, count: Int, limit: Int
     ) throws(RouteURLFault) -> RouteURLParts {
         var parser = RouteURLParser(text: text, count: count, limit: limit)
-        try parser.run(trusted: trusted)
+        try parser.run()
         return parser.parts
     }
 
@@ -60,7 +56,7 @@ struct RouteURLParser {
     }
 
     @inline(__always)
-    private mutating func run(trusted: Bool) throws(RouteURLFault) {
+    private mutating func run() throws(RouteURLFault) {
         let (start, end) = Whitespace.trimmed(UnsafeBufferPointer(start: text, count: count))
         guard start < end else { throw RouteURLFault(reason: .empty, offset: 0) }
         parts.start = UInt32(truncatingIfNeeded: start)
@@ -78,7 +74,7 @@ struct RouteURLParser {
                 try checkSpecialAuthority(from: start, body)
             }
         }
-        if sawHighByte { try checkCharacters(from: start, to: end, trusted: trusted) }
+        if sawHighByte { try checkCharacters(from: start, to: end) }
         if parts.isEncoded { try checkComponents() }
         if sawPercentInQuery { try checkQuery() }
     }
@@ -281,7 +277,7 @@ struct RouteURLParser {
     // MARK: The slow pass, for text that is not plain ASCII
 
     @inline(never)
-    private func checkCharacters(from start: Int, to end: Int, trusted: Bool) throws(RouteURLFault) {
+    private func checkCharacters(from start: Int, to end: Int) throws(RouteURLFault) {
         var check = UTF8Check()
         var index = start
         while index < end {
