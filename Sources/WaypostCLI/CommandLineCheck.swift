@@ -64,7 +64,8 @@ struct CommandLineCheck {
             return nil
         }
         let near = NearestNames.find(word, among: members, limit: 1, slips: 2)
-        return "there is no command \(name) \(word)\(NearestNames.question(near)) (see waypost \(name) --help)"
+        return "there is no command \(name) \(word)\(NearestNames.question(near)) "
+            + "(see waypost \(name) --help)"
     }
 
     private static var types: [any ParsableCommand.Type] {

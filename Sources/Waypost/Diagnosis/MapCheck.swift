@@ -176,7 +176,8 @@ struct MapCheck {
         var wide = language.table()
         for (number, rule) in rules.enumerated() where rule.redirect != nil {
             keys.insert(rule.origin.key)
-            guard let pattern = (rule.origin.pattern != nil || rule.origin.isSubtree ? rule.origin.asPattern : nil) else { continue }
+            guard rule.origin.pattern != nil || rule.origin.isSubtree, let pattern = rule.origin.asPattern
+            else { continue }
             _ = try? wide.add(pattern, index: UInt32(truncatingIfNeeded: number), replacing: true)
         }
         return rules.compactMap { rule -> CheckReport.Finding? in

@@ -53,7 +53,8 @@ struct AgentPage {
                 agent, among: known?.members.keys.map(\.self) ?? [], limit: 1, slips: 2)
             throw CommandError(
                 .noReply,
-                "there is no agent \(agent) at this broker\(NearestNames.question(near)); see: waypost agents")
+                "there is no agent \(agent) at this broker\(NearestNames.question(near)); see: waypost agents"
+            )
         }
         return page
     }
