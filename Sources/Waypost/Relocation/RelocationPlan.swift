@@ -352,7 +352,7 @@ private struct RelocationAlternatives<Rule: PlacedRule> {
 struct RelocationSteps: Sendable {
     /// For all that checking one map, with the layers beside it, may take: 0.3 s.
     ///
-    /// Two thousand redirects of URLs take two hundredths of it, as many patterns that stand beside each other a half.
+    /// Two thousand redirects of URLs take four hundredths of it, as many patterns that stand beside each other a half.
     static let ofMap = RelocationSteps(left: 30_000_000)
     /// For all redirects of one open: 10 ms.
     static let ofOpen = RelocationSteps(left: 1_000_000)
