@@ -35,7 +35,7 @@ extension Failure {
     static func noService(_ name: String, nearest: [String] = []) -> Failure {
         Failure(.noService, "no service \(name.cut(to: 128)) is exposed", nearest: nearest)
     }
-    static func badField(_ detail: String) -> Failure { Failure(.badField, detail) }
+    package static func badField(_ detail: String) -> Failure { Failure(.badField, detail) }
     static func notAllowed(_ detail: String) -> Failure { Failure(.notAllowed, detail) }
     static func tooLarge(_ detail: String) -> Failure { Failure(.tooLarge, detail) }
     static func cycle(_ detail: String) -> Failure { Failure(.cycle, detail) }

@@ -54,7 +54,7 @@ public final class Router: RouteRegistrar, Sendable {
     }
 
     /// The state at this moment.
-    var state: RouterState { snapshot.state }
+    package var state: RouterState { snapshot.state }
 
     /// Makes the next state; when `change` throws, the old one stays.
     ///

@@ -30,7 +30,7 @@ public struct RouteParameter: Sendable, Hashable {
     }
 
     /// `{"name","in","required","type",…}`, as OpenAPI and JSON Schema call them.
-    var json: JSONValue {
+    package var json: JSONValue {
         var members = schema.members
         members["name"] = .string(name)
         members["in"] = isInPath ? "path" : "query"
@@ -40,7 +40,7 @@ public struct RouteParameter: Sendable, Hashable {
     }
 
     /// Reads an exported parameter; nil when it has no name.
-    init?(_ json: JSONValue) {
+    package init?(_ json: JSONValue) {
         guard let members = json.objectValue, let name = members["name"]?.stringValue else { return nil }
         self.init(
             name, ValueSchema(members), isRequired: members["required"] == true,

@@ -89,7 +89,7 @@ public struct ValueSchema: Sendable, Hashable {
 
 extension ValueSchema {
     /// The members of a JSON Schema.
-    var members: [String: JSONValue] {
+    package var members: [String: JSONValue] {
         var members: [String: JSONValue] = [:]
         members["type"] = kind.map { .string($0.rawValue) }
         members["format"] = format.map { .string($0) }
@@ -100,7 +100,7 @@ extension ValueSchema {
     }
 
     /// Reads the members of a JSON Schema; what is not known here says nothing.
-    init(_ members: [String: JSONValue]) {
+    package init(_ members: [String: JSONValue]) {
         self.init(
             members["type"]?.stringValue.flatMap(Kind.init), format: members["format"]?.stringValue,
             minimum: members["minimum"]?.intValue, maximum: members["maximum"]?.intValue,

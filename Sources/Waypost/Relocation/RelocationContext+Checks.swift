@@ -3,7 +3,7 @@ extension RelocationContext {
     package static func isVersion(_ text: String) -> Bool { AppVersion(text) != nil }
 
     /// What is said of a build that conditions can't compare; nil for a version, and when it is not known.
-    var buildFault: String? {
+    package var buildFault: String? {
         guard let build, !Self.isVersion(build) else { return nil }
         return "the build \(build.cut(to: 64)) of this client is no version like 2.4.1: no map entry with a "
             + "condition on it applies"

@@ -78,7 +78,7 @@ public struct RelocationEntry: Sendable, Hashable {
     package var isRedirect: Bool { kind.isRedirect }
 
     /// What the entry is about as it was written: its origin or path.
-    var subjectText: String {
+    package var subjectText: String {
         switch kind {
         case .replace(let origin, _), .reset(let origin, _): origin
         case .add(let path, _), .delete(let path): path
@@ -116,7 +116,7 @@ public struct RelocationEntry: Sendable, Hashable {
     }
 
     /// The same with what is done about what is refused; an entry that is refused is nil where that is kept.
-    static func list(
+    package static func list(
         _ json: JSONValue, maximum: Int, _ refusals: inout RelocationRefusals
     ) throws(RelocationError) -> [RelocationEntry?] {
         var elements: [JSONValue] = []

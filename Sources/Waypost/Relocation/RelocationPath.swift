@@ -1,19 +1,19 @@
 /// The origin or target of a redirect: a URL, or all URLs below one when it ends in `/**`.
-struct RelocationPath: Sendable, Hashable {
+package struct RelocationPath: Sendable, Hashable {
     /// What two paths are compared by: bytes, not Unicode equivalence, as everywhere in matching.
-    struct Key: Sendable, Hashable {
+    package struct Key: Sendable, Hashable {
         let bytes: [UInt8]
 
         init(bytes: [UInt8]) { self.bytes = bytes }
 
         /// The key of a path that is compared as it was written.
-        init(of path: String) { bytes = Array(path.utf8) }
+        package init(of path: String) { bytes = Array(path.utf8) }
 
         /// The key of the same path where case makes no difference.
         var lowercased: Key { Key(bytes: bytes.map { RouteScheme.lowercased($0) }) }
 
         // As one piece: an array is hashed element by element.
-        func hash(into hasher: inout Hasher) {
+        package func hash(into hasher: inout Hasher) {
             bytes.withUnsafeBytes { hasher.combine(bytes: $0) }
         }
     }

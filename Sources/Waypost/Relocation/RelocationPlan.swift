@@ -1,41 +1,46 @@
 /// What all layers together ask for: redirects to follow, patterns to add and to take away.
 ///
 /// Made from the entries alone, so that it stays valid while routes come and go.
-struct RelocationPlan: Sendable {
+package struct RelocationPlan: Sendable {
     /// Where an entry stands.
-    struct Place: Sendable, Hashable {
-        var layer: String
-        var index: Int
+    package struct Place: Sendable, Hashable {
+        package var layer: String
+        package var index: Int
+
+        package init(layer: String, index: Int) {
+            self.layer = layer
+            self.index = index
+        }
 
         /// For people, who count from 1.
-        var text: String { "entry \(index + 1) of \(layer)" }
+        package var text: String { "entry \(index + 1) of \(layer)" }
     }
 
     /// The rules of each origin, in the order in which they are tried.
-    private(set) var rules: [[RelocationRule]] = []
+    package private(set) var rules: [[RelocationRule]] = []
     private(set) var tree: RelocationTree
     /// The origins that are patterns, and those of subtrees beside them; nil without patterns.
     private var patterns: RouteTable?
     /// Whether every origin is a URL or a subtree with one redirect that always applies.
     private(set) var isPlain = true
     /// All redirects to all their targets, by layer and place.
-    private(set) var redirects: [(redirect: RelocationRedirect, place: Place)] = []
+    package private(set) var redirects: [(redirect: RelocationRedirect, place: Place)] = []
     /// The rules of each path that is added or taken away, in the order in which they are tried.
-    private(set) var paths: [[RelocationPathRule]] = []
+    package private(set) var paths: [[RelocationPathRule]] = []
     /// The entries whose condition can't be used, and why.
-    private(set) var faults: [(place: Place, reason: String)] = []
+    package private(set) var faults: [(place: Place, reason: String)] = []
     /// The entries that nothing looks at, each with the one of a later layer that takes its place.
     private(set) var hidden: [Place: Place] = [:]
     private(set) var entries = 0
     /// How much of the work that a map may take checking it took, in per cent.
     private(set) var effort = 0
-    let maximumHops: Int
+    package let maximumHops: Int
     private let allowed: RelocationSteps
 
     /// Whether there is no redirect to follow.
     var isEmpty: Bool { rules.isEmpty }
     var additions: [RelocationPathRule] { paths.joined().filter { $0.className != nil } }
-    var deletions: [RelocationPathRule] { paths.joined().filter { $0.className == nil } }
+    package var deletions: [RelocationPathRule] { paths.joined().filter { $0.className == nil } }
 
     /// A plan that asks for nothing.
     init(maximumHops: Int) {
@@ -235,6 +240,12 @@ struct RelocationPlan: Sendable {
         return nil
     }
 
+    /// The URL that a redirect without a condition leads to, whoever asks; nil when none takes it.
+    package func target(of url: RouteURL, _ steps: inout RelocationSteps) -> String? {
+        var decisions = [RelocationDecision]?.none
+        return hop(for: url, nil, &decisions, &steps)?.url
+    }
+
     private func hop(
         _ redirect: RelocationRedirect, _ match: Match, _ url: RouteURL, _ steps: inout RelocationSteps
     ) -> Hop {
@@ -250,6 +261,12 @@ struct RelocationPlan: Sendable {
                 steps.take(rules[match.number].count)
                 return rules[match.number].contains { $0.condition != nil }
             }
+    }
+
+    /// Whether an origin takes a URL, whatever its conditions are.
+    package func takes(_ url: RouteURL) -> Bool {
+        var steps = RelocationSteps.ofOpen
+        return !matches(url, &steps).isEmpty
     }
 
     /// The origins that take a URL in the order of routes: a literal one before patterns, and rests last.
@@ -320,7 +337,7 @@ private struct RelocationAlternatives<Rule: PlacedRule> {
 }
 
 extension RelocationError {
-    func inLayer(_ name: String) -> RelocationError {
+    package func inLayer(_ name: String) -> RelocationError {
         var error = self
         error.layer = name
         return error

@@ -57,12 +57,12 @@ public struct RouteDescription: Sendable, Hashable {
     }
 
     /// What the author gave along, by its key in an export.
-    var objects: [(name: String, values: [String: JSONValue])] {
+    package var objects: [(name: String, values: [String: JSONValue])] {
         [("defaults", defaults), ("metadata", metadata)]
     }
 
     /// What holds of the route, by its key in an export.
-    var flags: [(name: String, holds: Bool)] {
+    package var flags: [(name: String, holds: Bool)] {
         [("idempotent", idempotent), ("redirects", redirects), ("takesDeeper", takesDeeper)]
     }
 }

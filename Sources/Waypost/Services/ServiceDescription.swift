@@ -4,6 +4,11 @@ public struct ServiceDescription: Sendable, Hashable {
     public var name: String
     /// Its methods, in the order in which they were exposed.
     public var methods: [MethodDescription]
+
+    package init(name: String, methods: [MethodDescription]) {
+        self.name = name
+        self.methods = methods
+    }
 }
 
 /// An argument with a default value, which is for callers an optional one.
@@ -28,6 +33,12 @@ public struct MethodDescription: Sendable, Hashable {
         /// Whether it may be absent.
         public var isOptional: Bool
 
+        package init(type: String, schema: ValueSchema, isOptional: Bool) {
+            self.type = type
+            self.schema = schema
+            self.isOptional = isOptional
+        }
+
         /// That of a type.
         init(of type: Any.Type) {
             self.type = (type as? any DefaultedType.Type)?.optional ?? "\(type)"
@@ -45,6 +56,11 @@ public struct MethodDescription: Sendable, Hashable {
 
         /// The Swift type.
         public var type: String { value.type }
+
+        package init(label: String, value: Value) {
+            self.label = label
+            self.value = value
+        }
     }
 
     /// The Swift name: `add(a:b:)`.
@@ -57,6 +73,16 @@ public struct MethodDescription: Sendable, Hashable {
     public var result: Value
     /// Whether a call that a crash interrupted may run again.
     public var idempotent: Bool
+
+    package init(
+        name: String, selector: String, arguments: [Argument], result: Value, idempotent: Bool
+    ) {
+        self.name = name
+        self.selector = selector
+        self.arguments = arguments
+        self.result = result
+        self.idempotent = idempotent
+    }
 }
 
 /// Something that happened in a service call, for logs.

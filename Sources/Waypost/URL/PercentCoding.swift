@@ -30,7 +30,7 @@ package enum PercentCoding {
     }
 
     /// The text with the bytes encoded that are no ASCII, and no others: two that look alike can be distinguished.
-    static func ascii(_ text: String) -> String {
+    package static func ascii(_ text: String) -> String {
         var bytes: [UInt8] = []
         for byte in text.utf8 {
             bytes +=

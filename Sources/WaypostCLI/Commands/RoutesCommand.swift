@@ -2,6 +2,7 @@ public import ArgumentParser
 public import Waypost
 import WaypostBackend
 import WaypostMessages
+import WaypostTools
 
 struct RoutesCommand: OperatorCommand {
     static let configuration = CommandConfiguration(

@@ -1,3 +1,5 @@
+package import Waypost
+
 /// What a router can open and call, so that others know it in advance: `{"router","routes","services","redirects","deleted"}`.
 package struct RouterContract: Sendable, Hashable {
     /// The settings on which it depends what a URL opens.
@@ -133,7 +135,7 @@ extension Router {
     /// The same without the routes, of which there may be very many.
     package var contractWithoutRoutes: RouterContract {
         var contract = RouterContract(
-            settings: .init(configuration, hasHooks: !snapshot.state.hooks.isEmpty),
+            settings: .init(configuration, hasHooks: state.hasHooks),
             services: services.services,
             redirects: Set(state.plan.redirects.map(\.redirect.origin.text)).sorted())
         contract.deletions = state.deletions.map { .init(path: $0.pattern.text, entry: $0.place.text) }
@@ -188,8 +190,8 @@ extension MethodDescription.Value {
     }
 
     init(_ json: JSONValue) {
-        type = json["swiftType"]?.stringValue ?? ""
-        schema = ValueSchema(json.objectValue ?? [:])
-        isOptional = json["optional"] == true
+        self.init(
+            type: json["swiftType"]?.stringValue ?? "", schema: ValueSchema(json.objectValue ?? [:]),
+            isOptional: json["optional"] == true)
     }
 }

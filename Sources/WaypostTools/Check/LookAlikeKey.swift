@@ -1,3 +1,5 @@
+import Waypost
+
 /// What two patterns have in common that look alike: their letters, in whatever Unicode form.
 ///
 /// Matching compares bytes. Two strings of Swift are equal when they are canonically equivalent, and so are two keys.

@@ -1,3 +1,5 @@
+import Waypost
+
 /// Finds routes that can never work, and puts what was found in order.
 struct RouteCheck {
     private let state: RouterState
@@ -100,13 +102,10 @@ struct RouteCheck {
     /// Placeholders that no property of the route's type reads, where the type needs properties that are not in the path.
     mutating func findUnreadPlaceholders() {
         for record in state.routes.records {
-            let placeholders = record.pattern.placeholders
-            guard let properties = record.route.properties, !placeholders.isEmpty,
-                let unread = properties.unread(placeholders, record.route.defaults)
-            else { continue }
+            guard let unread = record.unread else { continue }
             add(
                 .unreadPlaceholder, record.pattern.text,
-                "\(listed.name(record)): \(properties.type) needs \(unread.needed.joined(separator: ", ")) beside the "
+                "\(listed.name(record)): \(unread.type) needs \(unread.needed.joined(separator: ", ")) beside the "
                     + "path, and has no property \(unread.placeholders.joined(separator: ", ")) for its placeholder",
                 record)
         }
@@ -136,11 +135,10 @@ struct RouteCheck {
             guard let url else { continue }
             let path = record.pattern.text
             let isLiteral = record.pattern.placeholderNames.isEmpty
-            var decisions = [RelocationDecision]?.none
             var steps = RelocationSteps.ofOpen
-            if isLiteral, let redirect = state.plan.hop(for: url, nil, &decisions, &steps),
-                let target = try? RouteURL(redirect.url) as RouteURL, !leads(target, to: record),
-                state.opens(target, hops: state.configuration.maximumHops, nil, &steps)
+            if isLiteral, let text = state.plan.target(of: url, &steps),
+                let target = try? RouteURL(text) as RouteURL, !leads(target, to: record),
+                state.opens(target, &steps)
             {
                 add(.redirected, path, "\(path) is not opened: a redirect leads to \(target.text)", record)
             } else if let first = state.routes.table.match(url).first, let rival = state.routes[first.index],

@@ -1,3 +1,5 @@
+import Waypost
+
 /// Finds interceptors that were meant for routes that are not there.
 ///
 /// A route that is read from a list has the metadata that the list gives it, and no others: an interceptor by metadata

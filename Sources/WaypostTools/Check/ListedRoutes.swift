@@ -1,3 +1,5 @@
+import Waypost
+
 /// The routes of a list, to name each as its author finds it: with its class and its place.
 struct ListedRoutes {
     private let routes: [RouteDescription]

@@ -1,3 +1,5 @@
+import Waypost
+
 /// Finds what is a placeholder in the patterns of other routers, and plain text in ours.
 enum ForeignSyntax {
     /// What was found first and how it is written here; nil when there is nothing of the kind.

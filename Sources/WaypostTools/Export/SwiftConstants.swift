@@ -1,3 +1,5 @@
+import Waypost
+
 /// Routes as Swift source: one constant a path.
 struct SwiftConstants {
     private let routes: [RouteDescription]

@@ -1,3 +1,5 @@
+public import Waypost
+
 /// The formats of an export.
 public enum RouteExportFormat: String, Sendable, CaseIterable {
     /// TheRouter's array: `[{"path","class","priority","kind"}]`.

@@ -1,3 +1,5 @@
+import Waypost
+
 /// Finds conditions of map entries that never hold, or that hold together.
 struct ConditionCheck {
     private(set) var findings: [CheckReport.Finding] = []

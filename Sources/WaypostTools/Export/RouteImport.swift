@@ -1,3 +1,5 @@
+public import Waypost
+
 extension RouteDescription {
     /// The most parameters of a route that are read.
     private static let maximumParameters = 256

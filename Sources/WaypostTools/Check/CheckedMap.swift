@@ -1,3 +1,5 @@
+package import Waypost
+
 /// A relocation document as a check reads it: to its end, also when something in it is refused.
 package struct CheckedMap: Sendable {
     /// Its name as a layer.

@@ -1,3 +1,5 @@
+public import Waypost
+
 extension Router {
     /// Compares the registered routes with a list, and looks for routes, entries and scopes that can never work.
     ///
@@ -9,7 +11,7 @@ extension Router {
             CheckReport.Finding(
                 kind: .declaredNotRegistered, subject: failure.subject, detail: failure.detail)
         }
-        let failed = (moduleFailures + modules.slow).map { failure in
+        let failed = (moduleFailures + slowModules).map { failure in
             CheckReport.Finding(kind: .failedModule, subject: failure.module, detail: "\(failure)")
         }
         var check = RouteCheck(state, refused + failed + PatternCheck(state).findings)
@@ -56,7 +58,7 @@ extension Router {
             }
             let route = Route(description) { _ in .opened() }
             do throws(RegistrationError) {
-                try state.add([route], replacing: false)
+                try state.add(route)
                 listed.note(index, try state.base.pattern(description.path).text)
             } catch {
                 if case .conflict(_, let conflicting) = error {

@@ -1,3 +1,5 @@
+package import Waypost
+
 /// What does not fit a contract in an open or a call, found without sending it.
 package struct ContractReport: Sendable, Hashable {
     /// What would be refused; nil when nothing is known to be wrong.
@@ -12,16 +14,19 @@ package struct ContractReport: Sendable, Hashable {
 extension Router {
     /// Whether a redirect takes the URL, or may do so.
     package func isRedirected(_ url: String) -> Bool {
-        guard let read = try? snapshot.state.read(url) else { return false }
-        var steps = RelocationSteps.ofOpen
-        return !state.plan.matches(read, &steps).isEmpty
+        let state = state
+        guard let read = try? state.read(url) else { return false }
+        return state.plan.takes(read)
     }
 
     /// Whether an open fits what the routes say of their parameters; runs nothing.
     package func checkOpen(_ url: String, parameters: [String: JSONValue] = [:]) -> ContractReport {
         let resolution = resolve(url, parameters: parameters)
         if let error = resolution.error { return ContractReport(fault: error) }
-        if let method = resolution.method { return checkService(resolution.url, parameters, method) }
+        if let method = resolution.method {
+            let url = try? RouteURL(resolution.url) as RouteURL
+            return ContractReport(fault: url.flatMap { method.fault(in: $0, caller: parameters) })
+        }
         guard let route = resolution.route else { return ContractReport() }
         var report = ContractReport()
         let known = resolution.declared
@@ -57,64 +62,9 @@ extension Router {
     package func checkCall(
         _ service: String, _ method: String, arguments: ServiceArguments
     ) -> ContractReport {
-        switch services.find(service, method) {
-        case .failure(let failure):
-            ContractReport(fault: failure)
-        case .success(let found):
-            ContractReport(found.method.description, ArgumentSource(arguments))
+        switch services.description(of: method, in: service) {
+        case .failure(let failure): ContractReport(fault: failure)
+        case .success(let found): ContractReport(fault: found.fault(in: arguments))
         }
-    }
-
-    private func checkService(
-        _ url: String, _ parameters: [String: JSONValue], _ method: MethodDescription
-    ) -> ContractReport {
-        do throws(Failure) {
-            guard let url = try? RouteURL(url) as RouteURL else { return ContractReport() }
-            return ContractReport(method, try ServiceURL(url, caller: parameters).source)
-        } catch {
-            return ContractReport(fault: error)
-        }
-    }
-}
-
-extension ContractReport {
-    /// Whether arguments fit what a method says of them.
-    fileprivate init(_ method: MethodDescription, _ source: ArgumentSource) {
-        guard let name = MethodName(method.name) else { return }
-        do throws(Failure) {
-            var reader = try ArgumentReader(method: name, source: source)
-            for argument in method.arguments {
-                let (name, found) = try reader.next(argument.type, isOptional: argument.value.isOptional)
-                guard let found, !(found.isNull && argument.value.isOptional),
-                    let problem = argument.value.schema.problem(with: found, readsText: source.readsText)
-                else { continue }
-                throw .badField("argument \"\(name)\" of \(method.name) \(problem)")
-            }
-        } catch {
-            fault = error
-        }
-    }
-}
-
-extension ExposedService {
-    /// A service of which only the description is known: its methods check their arguments and return null.
-    package init(standInFor description: ServiceDescription) {
-        name = description.name
-        providers = { _ in [] }
-        methods = description.methods.map(ExposedMethod.init(standInFor:))
-    }
-}
-
-extension ExposedMethod {
-    fileprivate convenience init(standInFor description: MethodDescription) {
-        self.init(
-            description, names: [description.name, description.selector],
-            base: MethodName(description.name)?.base ?? description.name,
-            work: .immediate { call in
-                if let fault = ContractReport(description, call.source).fault {
-                    throw Failure(fault.code, fault.detail)
-                }
-                return .null
-            })
     }
 }

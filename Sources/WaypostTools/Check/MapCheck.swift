@@ -1,3 +1,5 @@
+import Waypost
+
 /// Finds what is wrong with the entries of maps.
 struct MapCheck {
     private let maps: [String: CheckedMap]
@@ -116,14 +118,12 @@ struct MapCheck {
 
     /// Whether a target leads to one of these, perhaps over other redirects.
     private func leads(_ target: RelocationTarget, to table: RouteTable, _ state: RouterState) -> Bool {
-        var decisions = [RelocationDecision]?.none
         var steps = RelocationSteps.ofOpen
         var next = target.isFixed ? try? RouteURL(target.text) as RouteURL : nil
         for _ in 0...max(0, state.plan.maximumHops) {
             guard let url = next else { return false }
             if table.firstMatch(url) != nil { return true }
-            next = state.plan.hop(for: url, nil, &decisions, &steps)
-                .flatMap { try? RouteURL($0.url) as RouteURL }
+            next = state.plan.target(of: url, &steps).flatMap { try? RouteURL($0) as RouteURL }
         }
         return false
     }
@@ -132,7 +132,7 @@ struct MapCheck {
     private func unusableBuild(_ state: RouterState) -> [CheckReport.Finding] {
         let conditions =
             state.plan.rules.joined().map(\.condition) + state.plan.paths.joined().map(\.condition)
-        guard let fault = state.context.buildFault, conditions.contains(where: { $0?.build != nil }) else {
+        guard let fault = state.context.buildFault, conditions.contains(where: { $0?.asksForBuild == true }) else {
             return []
         }
         return [.init(kind: .neverApplies, subject: state.context.build ?? "", detail: fault)]

@@ -1,3 +1,5 @@
+import Waypost
+
 /// Finds patterns that are probably mistakes.
 struct PatternCheck {
     private let state: RouterState

@@ -1,3 +1,5 @@
+package import Waypost
+
 /// The result of a check of routes and maps.
 public struct CheckReport: Sendable, Hashable {
     /// One mistake.
