@@ -57,7 +57,7 @@ let package = Package(
         .target(name: "CBuildDate"),
         .target(name: "CPathScan"),
         .target(name: "CRouteRecords"),
-        // The lock and the thread that the other targets share.
+        // Locks, threads and timers, for all other targets.
         .target(name: "Threading"),
         // Sources/WaypostMacros/Pattern and its neighbours are links into Waypost: one reader of patterns for both.
         .macro(
@@ -119,6 +119,7 @@ let package = Package(
         .testTarget(
             name: "WaypostTests", dependencies: ["TestSupport", "Threading", "Waypost", "WaypostTools"],
             exclude: ["Vectors"]),
+        .testTarget(name: "ThreadingTests", dependencies: ["TestSupport", "Threading"]),
         // Compiled as an app is: what does not say otherwise belongs to the main actor.
         .testTarget(
             name: "MainActorTests", dependencies: ["Waypost"],

@@ -1,12 +1,11 @@
-import Threading
-
 /// A call that is made after a while, unless it is taken back before.
 ///
 /// What is called must return at once: it resumes a task, or starts one.
-struct DelayedCall: Sendable {
+package struct DelayedCall: Sendable {
     private let takeBack: @Sendable () -> Void
 
-    init(after delay: Duration, on clock: any Clock<Duration>, _ body: @escaping @Sendable () -> Void) {
+    package init(after delay: Duration, on clock: any Clock<Duration>, _ body: @escaping @Sendable () -> Void)
+    {
         guard clock is ContinuousClock else {
             let timer = Task {
                 guard (try? await clock.sleep(for: delay)) != nil else { return }
@@ -20,5 +19,5 @@ struct DelayedCall: Sendable {
     }
 
     /// Takes it back; does nothing when it was made already.
-    func cancel() { takeBack() }
+    package func cancel() { takeBack() }
 }

@@ -1,5 +1,3 @@
-import Threading
-
 /// Calls functions at their time, on one thread for all deadlines of the process.
 ///
 /// Not a sleeping task for each: a task wakes on a thread of the pool, and handlers that block may have taken all of

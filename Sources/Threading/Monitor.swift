@@ -1,6 +1,5 @@
 #if canImport(Glibc)
 import Glibc
-import Threading
 
 /// A value behind a lock, for which a thread can wait.
 ///

@@ -1,18 +1,26 @@
-import Threading
-
 /// The first of several results; later ones are dropped.
-final class Race<Value: Sendable>: Sendable {
-    private struct State {
-        var first: Value?
-        var waiting: CheckedContinuation<Value, Never>?
+///
+/// Public for the same reason as ``Guarded``: opens wait for one, and only then is it specialised in other modules.
+public final class Race<Value: Sendable>: Sendable {
+    @usableFromInline struct State: Sendable {
+        @usableFromInline var first: Value?
+        @usableFromInline var waiting: CheckedContinuation<Value, Never>?
+
+        @inlinable init() {}
     }
 
-    private let state = Guarded(State())
+    @usableFromInline let state = Guarded(State())
+
+    @inlinable
+    public init() {}
 
     /// The first result so far.
-    var first: Value? { state.withLock { $0.first } }
+    @inlinable
+    public var first: Value? { state.withLock { $0.first } }
 
-    func finish(_ value: Value) {
+    /// Gives a result.
+    @inlinable
+    public func finish(_ value: Value) {
         let waiting = state.withLock { state -> CheckedContinuation<Value, Never>? in
             guard state.first == nil else { return nil }
             state.first = value
@@ -22,14 +30,16 @@ final class Race<Value: Sendable>: Sendable {
     }
 
     /// Finishes with that value after a while; the function that is returned takes it back.
-    func finish(_ value: Value, after delay: Duration, on clock: any Clock<Duration>) -> @Sendable () -> Void
-    {
+    package func finish(
+        _ value: Value, after delay: Duration, on clock: any Clock<Duration>
+    ) -> @Sendable () -> Void {
         let call = DelayedCall(after: delay, on: clock) { self.finish(value) }
         return { call.cancel() }
     }
 
     /// Waits for the first result; called once.
-    nonisolated(nonsending) func outcome() async -> Value {
+    @inlinable
+    nonisolated(nonsending) public func outcome() async -> Value {
         await withCheckedContinuation { continuation in
             let first = state.withLock { state -> Value? in
                 if state.first == nil { state.waiting = continuation }

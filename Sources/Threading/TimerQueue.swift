@@ -1,6 +1,6 @@
 /// Calls by their time, the next one first.
-struct TimerQueue {
-    typealias Body = @Sendable () -> Void
+package struct TimerQueue {
+    package typealias Body = @Sendable () -> Void
 
     private struct Entry {
         var time: UInt64
@@ -12,15 +12,17 @@ struct TimerQueue {
     private var bodies: [UInt64: Body] = [:]
     private var last: UInt64 = 0
 
+    package init() {}
+
     /// When the next call is due; `.max` when there is none.
-    var nextTime: UInt64 { heap.first?.time ?? .max }
+    package var nextTime: UInt64 { heap.first?.time ?? .max }
     /// The calls that are still to come.
-    var count: Int { bodies.count }
+    package var count: Int { bodies.count }
     /// The entries in memory.
-    var entries: Int { heap.count }
+    package var entries: Int { heap.count }
 
     /// Adds a call; `wakes` is whether it comes before all others.
-    mutating func add(_ body: @escaping Body, at time: UInt64) -> (UInt64, wakes: Bool) {
+    package mutating func add(_ body: @escaping Body, at time: UInt64) -> (UInt64, wakes: Bool) {
         let before = nextTime
         last += 1
         bodies[last] = body
@@ -29,14 +31,14 @@ struct TimerQueue {
         return (last, time < before)
     }
 
-    mutating func remove(_ number: UInt64) -> Body? {
+    package mutating func remove(_ number: UInt64) -> Body? {
         let body = bodies.removeValue(forKey: number)
         if heap.count > 2 * bodies.count + 64 { removeDead() }
         return body
     }
 
     /// The calls whose time has come.
-    mutating func takeDue(at now: UInt64) -> [Body] {
+    package mutating func takeDue(at now: UInt64) -> [Body] {
         var due: [Body] = []
         while let first = heap.first, first.time <= now {
             if let body = bodies.removeValue(forKey: first.number) { due.append(body) }

@@ -10,10 +10,10 @@ package enum MonotonicTime {
     package static var now: UInt64 { read(CLOCK_MONOTONIC) }
 
     /// In nanoseconds; it goes on while the machine is suspended.
-    static var continuous: UInt64 { read(CLOCK_BOOTTIME) }
+    package static var continuous: UInt64 { read(CLOCK_BOOTTIME) }
 
     /// How long it is since that time of ``continuous``.
-    static func elapsed(since start: UInt64) -> Duration {
+    package static func elapsed(since start: UInt64) -> Duration {
         .nanoseconds(Int64(truncatingIfNeeded: continuous &- start))
     }
 
