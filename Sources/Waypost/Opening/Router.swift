@@ -216,7 +216,7 @@ public final class Router: RouteRegistrar, Sendable {
     }
 
     /// What the conditions of maps ask about this client.
-    public var relocationContext: RelocationContext { state.context }
+    package var relocationContext: RelocationContext { state.context }
 
     /// Changes what the conditions of maps ask about this client, for instance its locale; maps in force follow at once.
     ///

@@ -3,13 +3,13 @@ public struct RouteParameter: Sendable, Hashable {
     /// The name: a placeholder of the pattern, or a key of the query or of the caller's parameters.
     public var name: String
     /// What it may be.
-    public var schema: ValueSchema
+    package var schema: ValueSchema
     /// Whether an open without it fails.
     public var isRequired: Bool
     /// What it is for, one sentence; nil when the author says nothing.
     public var summary: String?
     /// Whether it is a placeholder of the path; the pattern says it.
-    public internal(set) var isInPath = false
+    package internal(set) var isInPath = false
 
     /// A parameter by its parts.
     public init(

@@ -13,7 +13,7 @@ public struct RelocationContext: Sendable {
     /// The time in milliseconds since 1970; nil while the clock can't be trusted, and then no time window holds.
     ///
     /// The clock of the system unless set.
-    public var now: @Sendable () -> Int64?
+    package var now: @Sendable () -> Int64?
     /// Of which labels no value stands in a reason; that of the router, also when a program replaces the rest.
     var redaction = Redaction()
 

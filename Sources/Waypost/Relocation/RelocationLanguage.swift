@@ -38,7 +38,9 @@ package struct RelocationLanguage: Sendable {
     }
 
     /// The same for a text that is a pattern in any case, perhaps one without placeholders.
-    package func wholePattern(_ text: String, index: Int, field: String) throws(RelocationError) -> RoutePattern {
+    package func wholePattern(_ text: String, index: Int, field: String) throws(RelocationError)
+        -> RoutePattern
+    {
         var syntax = syntax
         // What is longer is refused whatever its converters are.
         if takesAnyConverter, text.utf8.count <= RoutePattern.maximumBytes {

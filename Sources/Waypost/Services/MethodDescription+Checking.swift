@@ -2,16 +2,7 @@ extension MethodDescription {
     /// Why arguments do not fit what the method says of them; nil when they do.
     package func fault(in arguments: ServiceArguments) -> Failure? { fault(in: ArgumentSource(arguments)) }
 
-    /// The same for the arguments that a service URL and what is beside it give.
-    package func fault(in url: RouteURL, caller: [String: JSONValue]) -> Failure? {
-        do throws(Failure) {
-            return fault(in: try ServiceURL(url, caller: caller).source)
-        } catch {
-            return error
-        }
-    }
-
-    fileprivate func fault(in source: ArgumentSource) -> Failure? {
+    func fault(in source: ArgumentSource) -> Failure? {
         guard let method = MethodName(name) else { return nil }
         do throws(Failure) {
             var reader = try ArgumentReader(method: method, source: source)

@@ -25,13 +25,13 @@ extension OmittableArgument: DefaultedType {
 /// A method that may be called from outside, as it is listed.
 public struct MethodDescription: Sendable, Hashable {
     /// What an argument or a result is.
-    public struct Value: Sendable, Hashable {
+    package struct Value: Sendable, Hashable {
         /// The Swift type; `()` for no result, and an optional for an argument with a default value.
-        public var type: String
+        package var type: String
         /// What it is in JSON, as far as it is known.
-        public var schema: ValueSchema
+        package var schema: ValueSchema
         /// Whether it may be absent.
-        public var isOptional: Bool
+        package var isOptional: Bool
 
         package init(type: String, schema: ValueSchema, isOptional: Bool) {
             self.type = type
@@ -48,14 +48,14 @@ public struct MethodDescription: Sendable, Hashable {
     }
 
     /// One argument.
-    public struct Argument: Sendable, Hashable {
+    package struct Argument: Sendable, Hashable {
         /// The label; `_` for none.
-        public var label: String
+        package var label: String
         /// What it is.
-        public var value: Value
+        package var value: Value
 
         /// The Swift type.
-        public var type: String { value.type }
+        package var type: String { value.type }
 
         package init(label: String, value: Value) {
             self.label = label
@@ -66,13 +66,13 @@ public struct MethodDescription: Sendable, Hashable {
     /// The Swift name: `add(a:b:)`.
     public var name: String
     /// The Objective-C selector: `addWithA:b:`.
-    public var selector: String
+    package var selector: String
     /// The arguments in order.
-    public var arguments: [Argument]
+    package var arguments: [Argument]
     /// The result.
-    public var result: Value
+    package var result: Value
     /// Whether a call that a crash interrupted may run again.
-    public var idempotent: Bool
+    package var idempotent: Bool
 
     package init(
         name: String, selector: String, arguments: [Argument], result: Value, idempotent: Bool

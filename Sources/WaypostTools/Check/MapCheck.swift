@@ -132,7 +132,8 @@ struct MapCheck {
     private func unusableBuild(_ state: RouterState) -> [CheckReport.Finding] {
         let conditions =
             state.plan.rules.joined().map(\.condition) + state.plan.paths.joined().map(\.condition)
-        guard let fault = state.context.buildFault, conditions.contains(where: { $0?.asksForBuild == true }) else {
+        guard let fault = state.context.buildFault, conditions.contains(where: { $0?.asksForBuild == true })
+        else {
             return []
         }
         return [.init(kind: .neverApplies, subject: state.context.build ?? "", detail: fault)]
