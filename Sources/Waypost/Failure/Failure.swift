@@ -5,7 +5,7 @@
 ///
 ///     throw Failure(.noPaper, "tray 2 is empty", payload: ["tray": 2])
 ///
-/// ``Code/status`` tells a rejection, of which nothing was begun, from what failed while it ran. Of any other error that
+/// ``Code/isRejection`` tells a rejection, of which nothing was begun, from what failed while it ran. Of any other error that
 /// they throw the caller gets 500 `HANDLER_FAILED`.
 public struct Failure: Error, Sendable, Hashable {
     /// The code, for instance 403 `NOT_ALLOWED`.

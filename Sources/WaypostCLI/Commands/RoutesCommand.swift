@@ -1,8 +1,8 @@
 public import ArgumentParser
-public import Waypost
+import Waypost
 import WaypostBackend
 import WaypostMessages
-import WaypostTools
+public import WaypostTools
 
 struct RoutesCommand: OperatorCommand {
     static let configuration = CommandConfiguration(
