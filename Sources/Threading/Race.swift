@@ -11,6 +11,7 @@ public final class Race<Value: Sendable>: Sendable {
 
     @usableFromInline let state = Guarded(State())
 
+    /// A race without a result.
     @inlinable
     public init() {}
 
