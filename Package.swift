@@ -11,6 +11,7 @@ let package = Package(
     name: "waypost",
     products: [
         .library(name: "Waypost", targets: ["Waypost"]),
+        .library(name: "WaypostTools", targets: ["WaypostTools"]),
         .library(name: "MQTTLink", targets: ["MQTTLink"]),
         .library(name: "WaypostAgent", targets: ["WaypostAgent"]),
         .library(name: "WaypostBackend", targets: ["WaypostBackend"]),
@@ -65,7 +66,7 @@ let package = Package(
         .target(name: "CBuildDate"),
         .target(name: "CPathScan"),
         .target(name: "CRouteRecords"),
-        // The lock and the thread that the other targets share.
+        // Locks, threads and timers, for all other targets.
         .target(name: "Threading"),
         // Sources/WaypostMacros/Pattern and its neighbours are links into Waypost: one reader of patterns for both.
         .macro(
@@ -85,13 +86,15 @@ let package = Package(
                 "CPathScan", "CRouteRecords", "Threading",
                 .target(name: "WaypostMacros", condition: whenMacros),
             ]),
+        // What tools and CI need and no running app: the check, the contract, lists of routes.
+        .target(name: "WaypostTools", dependencies: ["Waypost"]),
         .target(name: "MQTTLink", dependencies: ["CMosquitto", "COpenSSL", "Threading"]),
         .target(name: "WaypostMessages", dependencies: ["COpenSSL", "Waypost"]),
         .target(
             name: "WaypostAgent",
             dependencies: [
                 "CBuildDate", "CFilePlace", "CMemory", "CSQLite", "Threading", "Waypost", "MQTTLink",
-                "WaypostMessages",
+                "WaypostMessages", "WaypostTools",
                 .product(name: "CoreMetrics", package: "swift-metrics", condition: whenAgent),
                 .product(name: "DequeModule", package: "swift-collections", condition: whenAgent),
                 .product(name: "Logging", package: "swift-log", condition: whenAgent),
@@ -101,7 +104,7 @@ let package = Package(
         .target(
             name: "WaypostBackend",
             dependencies: [
-                "Threading", "Waypost", "MQTTLink", "WaypostMessages",
+                "Threading", "Waypost", "WaypostTools", "MQTTLink", "WaypostMessages",
                 .product(name: "Logging", package: "swift-log", condition: whenAgent),
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle", condition: whenAgent),
             ]),
@@ -109,8 +112,8 @@ let package = Package(
         .executableTarget(
             name: "WaypostCLI",
             dependencies: [
-                "CYAML", "Threading", "Waypost", "MQTTLink", "WaypostMessages", "WaypostAgent",
-                "WaypostBackend", "DemoFeatures",
+                "CYAML", "Threading", "Waypost", "WaypostTools", "MQTTLink", "WaypostMessages",
+                "WaypostAgent", "WaypostBackend", "DemoFeatures",
                 .product(name: "ArgumentParser", package: "swift-argument-parser", condition: whenAgent),
                 .product(name: "Configuration", package: "swift-configuration", condition: whenAgent),
                 .product(name: "CoreMetrics", package: "swift-metrics", condition: whenAgent),
@@ -138,7 +141,9 @@ let package = Package(
             name: "TestSupport", dependencies: ["Threading", "Waypost", "MQTTLink", "WaypostMessages"],
             path: "Tests/TestSupport"),
         .testTarget(
-            name: "WaypostTests", dependencies: ["TestSupport", "Threading", "Waypost"], exclude: ["Vectors"]),
+            name: "WaypostTests", dependencies: ["TestSupport", "Threading", "Waypost", "WaypostTools"],
+            exclude: ["Vectors"]),
+        .testTarget(name: "ThreadingTests", dependencies: ["TestSupport", "Threading"]),
         // Compiled as an app is: what does not say otherwise belongs to the main actor.
         .testTarget(
             name: "MainActorTests", dependencies: ["Waypost"],
@@ -178,7 +183,8 @@ let package = Package(
         .testTarget(
             name: "SnippetTests",
             dependencies: [
-                "TestSupport", "Threading", "Waypost", "MQTTLink", "WaypostAgent", "WaypostBackend",
+                "TestSupport", "Threading", "Waypost", "WaypostTools", "MQTTLink", "WaypostAgent",
+                "WaypostBackend",
                 .product(name: "Logging", package: "swift-log", condition: whenAgent),
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle", condition: whenAgent),
                 .product(name: "UnixSignals", package: "swift-service-lifecycle", condition: whenAgent),
@@ -191,7 +197,8 @@ let package = Package(
         .testTarget(
             name: "FuzzTests",
             dependencies: [
-                "Waypost", "MQTTLink", "WaypostMessages", "WaypostAgent", "WaypostBackend", "WaypostCLI",
+                "Waypost", "WaypostTools", "MQTTLink", "WaypostMessages", "WaypostAgent", "WaypostBackend",
+                "WaypostCLI",
                 .product(name: "ArgumentParser", package: "swift-argument-parser", condition: whenAgent),
             ],
             path: "Tests/FuzzTargets", exclude: ["Corpus", "Dictionaries", "LibFuzzer", "Timing"]),

@@ -2,6 +2,7 @@ import MQTTLink
 import Threading
 package import Waypost
 import WaypostMessages
+import WaypostTools
 
 extension Agent {
     // MARK: Documents

@@ -1,6 +1,7 @@
 import Testing
 import Threading
 import Waypost
+import WaypostTools
 
 /// What the tables of the three "Coming from" pages say, line by line.
 @Suite struct `The pages on coming from another router` {

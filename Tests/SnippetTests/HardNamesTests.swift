@@ -6,6 +6,7 @@ import Testing
 import Waypost
 import WaypostAgent
 import WaypostBackend
+import WaypostTools
 
 /// A service whose names are words of Swift, or are used by the generated file itself.
 private struct HardNames: Sendable {

@@ -1,6 +1,7 @@
 import Testing
 import Threading
 import Waypost
+import WaypostTools
 
 // snippet
 extension RouteKey {

@@ -1,6 +1,7 @@
 import Testing
 import Threading
 import Waypost
+import WaypostTools
 
 /// The examples of TheRouter's readme 1.1.4, which has all those of 1.1.0, from its top to its end, as the rows of the
 /// page ComingFromTheRouter map them.

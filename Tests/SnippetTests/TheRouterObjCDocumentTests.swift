@@ -1,6 +1,7 @@
 import Testing
 import Threading
 import Waypost
+import WaypostTools
 
 /// The examples of the article on TheRouter in Objective-C, from its top to its end, as the table "TheRouter in
 /// Objective-C" of the page ComingFromTheRouter maps them.

@@ -1,6 +1,7 @@
 import Testing
 
 @testable import Waypost
+@testable import WaypostTools
 
 @Suite struct `Check conditions` {
     func findings(_ conditions: [JSONValue?]) throws -> [String] {

@@ -1,6 +1,7 @@
 import Testing
 
 @testable import Waypost
+@testable import WaypostTools
 
 @Suite struct `Check routes` {
     @Test func `routes that agree with their list are clean`() throws {

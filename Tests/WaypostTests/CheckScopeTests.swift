@@ -1,6 +1,7 @@
 import Testing
 
 @testable import Waypost
+@testable import WaypostTools
 
 @Suite struct `Check the scopes of interceptors` {
     /// What a scope says that sees no route, by the scope.

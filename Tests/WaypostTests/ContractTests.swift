@@ -1,6 +1,7 @@
 import Testing
 
 @testable import Waypost
+@testable import WaypostTools
 
 @Suite struct `What a contract says` {
     enum Tab: String, Codable, CaseIterable { case news, music }

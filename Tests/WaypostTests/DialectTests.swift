@@ -1,6 +1,7 @@
 import Testing
 
 @testable import Waypost
+@testable import WaypostTools
 
 @Suite struct `Speak a dialect` {
     @Test func `ReerRouter's mode 1 keys are host and path`() async throws {

@@ -1,6 +1,7 @@
 import Testing
 
 @testable import Waypost
+@testable import WaypostTools
 
 @Suite struct `Group routes` {
     private static func answer(_ request: RouteRequest) -> RouteAnswer {

@@ -2,6 +2,7 @@ import Testing
 import Threading
 
 @testable import Waypost
+@testable import WaypostTools
 
 extension RouteKey {
     fileprivate static let guardedKey: RouteKey = "g://key"

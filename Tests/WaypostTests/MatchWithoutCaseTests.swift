@@ -1,6 +1,7 @@
 import Testing
 
 @testable import Waypost
+@testable import WaypostTools
 
 @Suite struct `Match without case` {
     static func table(_ patterns: [String], host: String? = nil) throws -> RouteTable {

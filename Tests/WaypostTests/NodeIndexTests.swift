@@ -1,6 +1,7 @@
 import Testing
 
 @testable import Waypost
+@testable import WaypostTools
 
 /// What a change makes of an index, beside a dictionary that saw the same.
 @Suite struct NodeIndexTests {

@@ -1,6 +1,7 @@
 import Testing
 
 @testable import Waypost
+@testable import WaypostTools
 
 @Suite struct `Optional parts` {
     static let pattern = "s://orders/:id(/edit(/:tab))"

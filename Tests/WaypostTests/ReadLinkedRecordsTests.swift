@@ -1,6 +1,7 @@
 import Testing
 
 @testable import Waypost
+@testable import WaypostTools
 
 /// What an ELF section could hold, made in memory.
 @Suite struct `Read linked records` {

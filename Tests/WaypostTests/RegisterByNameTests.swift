@@ -1,6 +1,7 @@
 import Testing
 
 @testable import Waypost
+@testable import WaypostTools
 
 @Suite struct `Register a path by the destination's name` {
     func router() throws -> Router {

@@ -2,6 +2,7 @@ import Testing
 import Threading
 
 @testable import Waypost
+@testable import WaypostTools
 
 @Suite struct `Relocate opens` {
     func router() throws -> Router { try recordingRouter(`Open a URL`.theRouter) }

@@ -2,6 +2,7 @@ import Testing
 import Threading
 
 @testable import Waypost
+@testable import WaypostTools
 
 /// Entries with `when`: read, decided, explained.
 @Suite struct `Relocation conditions` {

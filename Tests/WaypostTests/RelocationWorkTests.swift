@@ -4,6 +4,7 @@ import TestSupport
 import Testing
 
 @testable import Waypost
+@testable import WaypostTools
 
 /// How much work a map may make: it is counted, so that the same map is taken or refused on every machine.
 struct RelocationWorkTests {

@@ -2,6 +2,7 @@ import Testing
 import Threading
 
 @testable import Waypost
+@testable import WaypostTools
 
 @Suite struct `Set up modules` {
     final class Log: Sendable {

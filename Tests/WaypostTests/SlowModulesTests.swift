@@ -2,6 +2,7 @@ import Testing
 import Threading
 
 @testable import Waypost
+@testable import WaypostTools
 
 @Suite(.timeLimit(.minutes(2))) struct `Modules that are slow` {
     typealias Module = `Set up modules`.Module

@@ -1,6 +1,8 @@
 import Testing
 import Waypost
 
+@testable import WaypostTools
+
 /// A route as a type: what does not fit its pattern is refused when it is registered, and not met by the first open.
 @Suite struct `Typed routes` {
     enum Tab: String, Codable, CaseIterable { case items, history }

@@ -12,7 +12,7 @@ public struct Dialect: Sendable, Hashable {
     public var fallsBackOnFailure = false
     /// Whether a pattern without a scheme opens with any also beside patterns that name one: in ReerRouter a key says
     /// nothing of schemes, whatever else is registered.
-    var keysTakeAnyScheme = false
+    package var keysTakeAnyScheme = false
     /// How patterns are read.
     package let syntax: PatternSyntax
 

@@ -9,35 +9,37 @@ public struct Code: Sendable, Hashable {
     /// The name; codes with one number differ in it.
     public let name: String
     /// The terminal status of a command that ends with this code; nil when it only stands in failure reports.
-    public let status: Status?
+    package let status: Status?
+    /// Whether nothing was begun, so that sending the same again does nothing twice.
+    public var isRejection: Bool { status == .rejected }
     /// Whether sending the same again, under a new id, may help.
     public let isRetryable: Bool
 
     /// The status of a command: `accepted`, then exactly one of the others; a newer agent may have more.
-    public struct Status: RawRepresentable, Sendable, Hashable, CaseIterable {
+    package struct Status: RawRepresentable, Sendable, Hashable, CaseIterable {
         /// The word on the wire.
-        public let rawValue: String
+        package let rawValue: String
 
         /// The status of that word, known here or not.
-        public init(rawValue: String) { self.rawValue = rawValue }
+        package init(rawValue: String) { self.rawValue = rawValue }
 
         /// The command will take a while.
-        public static let accepted = Status(rawValue: "accepted")
+        package static let accepted = Status(rawValue: "accepted")
         /// It was done.
-        public static let ok = Status(rawValue: "ok")
+        package static let ok = Status(rawValue: "ok")
         /// It ran, and did not end well.
-        public static let failed = Status(rawValue: "failed")
+        package static let failed = Status(rawValue: "failed")
         /// It was refused before anything ran.
-        public static let rejected = Status(rawValue: "rejected")
+        package static let rejected = Status(rawValue: "rejected")
         /// Its time was over before it could start.
-        public static let expired = Status(rawValue: "expired")
+        package static let expired = Status(rawValue: "expired")
         /// Its sender canceled it.
-        public static let canceled = Status(rawValue: "canceled")
+        package static let canceled = Status(rawValue: "canceled")
         /// The agent ended while it ran, and it may not run twice.
-        public static let interrupted = Status(rawValue: "interrupted")
+        package static let interrupted = Status(rawValue: "interrupted")
 
         /// Those of this version of the protocol.
-        public static let allCases: [Status] = [
+        package static let allCases: [Status] = [
             .accepted, .ok, .failed, .rejected, .expired, .canceled, .interrupted,
         ]
     }
@@ -85,7 +87,7 @@ public struct Code: Sendable, Hashable {
     /// Done.
     public static let ok = Code(0, "OK", .ok)
     /// The payload is not JSON, or not within its limits.
-    public static let badJSON = Code(400, "BAD_JSON", .rejected)
+    package static let badJSON = Code(400, "BAD_JSON", .rejected)
     /// A signature is required, and there is none.
     package static let unsigned = Code(401, "UNSIGNED", .rejected)
     /// The signatures do not hold.

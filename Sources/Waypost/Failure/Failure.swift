@@ -5,7 +5,7 @@
 ///
 ///     throw Failure(.noPaper, "tray 2 is empty", payload: ["tray": 2])
 ///
-/// ``Code/status`` tells a rejection, of which nothing was begun, from what failed while it ran. Of any other error that
+/// ``Code/isRejection`` tells a rejection, of which nothing was begun, from what failed while it ran. Of any other error that
 /// they throw the caller gets 500 `HANDLER_FAILED`.
 public struct Failure: Error, Sendable, Hashable {
     /// The code, for instance 403 `NOT_ALLOWED`.
@@ -35,7 +35,7 @@ extension Failure {
     static func noService(_ name: String, nearest: [String] = []) -> Failure {
         Failure(.noService, "no service \(name.cut(to: 128)) is exposed", nearest: nearest)
     }
-    static func badField(_ detail: String) -> Failure { Failure(.badField, detail) }
+    package static func badField(_ detail: String) -> Failure { Failure(.badField, detail) }
     static func notAllowed(_ detail: String) -> Failure { Failure(.notAllowed, detail) }
     static func tooLarge(_ detail: String) -> Failure { Failure(.tooLarge, detail) }
     static func cycle(_ detail: String) -> Failure { Failure(.cycle, detail) }

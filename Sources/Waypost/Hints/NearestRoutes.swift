@@ -4,7 +4,7 @@ import Threading
 /// ever explained to anyone.
 ///
 /// Until then it keeps the routes as they were.
-final class NearestRoutes: Sendable, Hashable {
+package final class NearestRoutes: Sendable, Hashable {
     private enum State {
         case wanted(RouteURL, RouteTable)
         case found(Found)
@@ -38,7 +38,7 @@ final class NearestRoutes: Sendable, Hashable {
     }
 
     /// Behind the sentence that nothing takes the URL.
-    static func note(on lookAlike: String?) -> String {
+    package static func note(on lookAlike: String?) -> String {
         lookAlike.map { "; \($0) has the same letters in another Unicode form (NFC, NFD)" } ?? ""
     }
 
@@ -57,9 +57,9 @@ final class NearestRoutes: Sendable, Hashable {
         }
     }
 
-    static func == (one: NearestRoutes, other: NearestRoutes) -> Bool {
+    package static func == (one: NearestRoutes, other: NearestRoutes) -> Bool {
         one.patterns == other.patterns && one.deletion == other.deletion
     }
 
-    func hash(into hasher: inout Hasher) { hasher.combine(patterns) }
+    package func hash(into hasher: inout Hasher) { hasher.combine(patterns) }
 }

@@ -3,7 +3,7 @@ extension RouteTable {
     /// and two in NFD, and a URL is compared byte by byte.
     ///
     /// At most 20 000 routes are looked at, and none for a URL of ASCII.
-    func lookAlike(of url: RouteURL) -> String? {
+    package func lookAlike(of url: RouteURL) -> String? {
         let wanted = url.components.map { component in
             storage.ignoresCase
                 ? String(decoding: component.utf8.map { RouteScheme.lowercased($0) }, as: UTF8.self)

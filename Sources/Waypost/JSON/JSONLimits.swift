@@ -3,13 +3,13 @@
 /// Each limit is checked while reading, so reading stops at the limit.
 public struct JSONLimits: Sendable, Hashable {
     /// The longest text, in bytes; 262 144 unless set, the size of the largest message (a map).
-    public var maximumBytes: Int
+    package var maximumBytes: Int
     /// How deep arrays and objects may be nested; 16 unless set, never more than 512.
-    public var maximumDepth: Int
+    package var maximumDepth: Int
     /// How many members one object may have; 256 unless set.
-    public var maximumKeys: Int
+    package var maximumKeys: Int
     /// The longest string, in bytes of UTF-8 after escapes were resolved; 16 384 unless set.
-    public var maximumStringBytes: Int
+    package var maximumStringBytes: Int
     /// Whether a number that can't be kept as it is, is read as the nearest double; otherwise it is an error.
     package var roundsNumbers = false
 
@@ -25,7 +25,7 @@ public struct JSONLimits: Sendable, Hashable {
     }
 
     /// The wire protocol's limits.
-    public static let protocolDefaults = JSONLimits()
+    package static let protocolDefaults = JSONLimits()
 
     /// Limits for files of our own user: only the depth is bounded, which protects the stack.
     package static let trustedFile = JSONLimits(

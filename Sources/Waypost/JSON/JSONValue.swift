@@ -142,7 +142,7 @@ extension JSONValue {
     }
 
     /// Reads one JSON text from bytes.
-    public init(parsing bytes: [UInt8], limits: JSONLimits = .protocolDefaults) throws(JSONError) {
+    package init(parsing bytes: [UInt8], limits: JSONLimits = .protocolDefaults) throws(JSONError) {
         self = try bytes.withUnsafeBufferPointer { (buffer) throws(JSONError) in
             var parser = JSONParser(buffer, limits: limits)
             return try parser.document()
@@ -165,13 +165,13 @@ extension JSONValue {
 
     /// Reads one JSON text from any collection of bytes.
     public init(
-        parsing bytes: some Collection<UInt8>, limits: JSONLimits = .protocolDefaults
+        parsing bytes: some Collection<UInt8>, limits: JSONLimits = JSONLimits()
     ) throws(JSONError) {
         try self.init(parsing: Array(bytes), limits: limits)
     }
 
     /// Reads one JSON text from a string.
-    public init(parsing text: String, limits: JSONLimits = .protocolDefaults) throws(JSONError) {
+    public init(parsing text: String, limits: JSONLimits = JSONLimits()) throws(JSONError) {
         try self.init(parsing: Array(text.utf8), limits: limits)
     }
 }

@@ -32,17 +32,17 @@ public enum InterceptorScope: Sendable, Hashable {
 }
 
 /// An interceptor as the router keeps it.
-struct Interceptor: Sendable {
+package struct Interceptor: Sendable {
     let id: UInt64
-    let name: String
+    package let name: String
     let priority: Int
     let deadline: Duration?
     let work: HandlerBody<RouteRequest, InterceptorDecision>
     private let reach: Reach
     /// The patterns of the scope, read.
-    let patterns: [RoutePattern]
+    package let patterns: [RoutePattern]
     /// The subtree of the scope, read.
-    let subtree: RouteURL?
+    package let subtree: RouteURL?
     /// Whether the page that shows web URLs lies in the subtree.
     private var coversWebPage = false
     private let ignoresCase: Bool
@@ -107,7 +107,7 @@ struct Interceptor: Sendable {
     }
 
     /// Whether it sees opens of this route; with a subtree, that depends on their URLs, and it may.
-    func sees(_ route: StoredRoute) -> Bool {
+    package func sees(_ route: StoredRoute) -> Bool {
         switch reach {
         case .group(let group): route.route.groups.contains { $0 === group }
         case .scope(.all), .scope(.subtree): true
@@ -122,7 +122,7 @@ struct Interceptor: Sendable {
     }
 
     /// The scope as it was given; nil for one of a group.
-    var scope: InterceptorScope? { if case .scope(let scope) = reach { scope } else { nil } }
+    package var scope: InterceptorScope? { if case .scope(let scope) = reach { scope } else { nil } }
 
     private func names(_ pattern: RoutePattern, _ texts: Set<RouteKey>) -> Bool {
         texts.contains(RouteKey(pattern.text)) || patterns.contains { $0.takesTheSame(as: pattern) }
@@ -142,7 +142,7 @@ extension RoutePattern.Segment {
 
 extension Route {
     /// Whether its metadata have this key, with this value unless it is nil.
-    func hasMetadata(_ key: String, _ value: JSONValue?) -> Bool {
+    package func hasMetadata(_ key: String, _ value: JSONValue?) -> Bool {
         metadata[key].map { value == nil || value == $0 } ?? false
     }
 }

@@ -1,11 +1,11 @@
 import Threading
 
 /// One open of the past, as diagnosis wants it.
-public struct OpenRecord: Sendable, Hashable {
+package struct OpenRecord: Sendable, Hashable {
     /// When it ended, in milliseconds since 1970.
-    public var at: Int64
+    package var at: Int64
     /// The opening, without its parameters, the values that were returned and similar patterns.
-    public var opening: Opening
+    package var opening: Opening
 
     /// The time of the wall clock, in milliseconds since 1970.
     static var now: Int64 { RelocationContext.systemTime() }
@@ -50,5 +50,5 @@ struct OpenHistory: Sendable {
 
 extension Router {
     /// The last opens, the oldest first.
-    public var lastOpens: [OpenRecord] { history.withLock { $0 }.records }
+    package var lastOpens: [OpenRecord] { history.withLock { $0 }.records }
 }

@@ -1,7 +1,7 @@
 /// A route as the router keeps it: read once, shared by all snapshots.
-final class StoredRoute: Sendable {
-    let route: Route
-    let pattern: RoutePattern
+package final class StoredRoute: Sendable {
+    package let route: Route
+    package let pattern: RoutePattern
     /// What a relocation entry that added this route gives along.
     let params: [String: JSONValue]
     /// For a route that relocation added, the patterns under which the program itself registered its destination.
@@ -36,8 +36,8 @@ final class StoredRoute: Sendable {
 }
 
 /// A table and what its indices mean; a value whose copies share what they have in common.
-struct RouteStore: Sendable {
-    private(set) var table: RouteTable
+package struct RouteStore: Sendable {
+    package private(set) var table: RouteTable
     // In chunks, so that a change of one route among 100 000 copies two short arrays.
     private var chunks: [[StoredRoute?]] = []
     private var used = 0
@@ -55,13 +55,13 @@ struct RouteStore: Sendable {
 
     var count: Int { used - free.count }
 
-    subscript(index: UInt32) -> StoredRoute? {
+    package subscript(index: UInt32) -> StoredRoute? {
         let (chunk, place) = Int(index).quotientAndRemainder(dividingBy: Self.chunkLength)
         return chunk < chunks.count && place < chunks[chunk].count ? chunks[chunk][place] : nil
     }
 
     /// All routes, in the order in which they were added, gaps filled by later ones.
-    var records: some Sequence<StoredRoute> { chunks.lazy.joined().compactMap(\.self) }
+    package var records: some Sequence<StoredRoute> { chunks.lazy.joined().compactMap(\.self) }
 
     /// Whether a route names this scheme.
     func has(scheme: String) -> Bool { scheme == onlyScheme || schemes[scheme] != nil }
@@ -73,12 +73,12 @@ struct RouteStore: Sendable {
     var takesAnyScheme: Bool { schemes.isEmpty && hasKeys }
 
     /// The schemes that routes name.
-    var schemeNames: [String] { schemes.keys.sorted() }
+    package var schemeNames: [String] { schemes.keys.sorted() }
 
     /// The same while there are routes without one as well.
-    var schemesBesideNone: [String] { withoutScheme > 0 ? schemeNames : [] }
+    package var schemesBesideNone: [String] { withoutScheme > 0 ? schemeNames : [] }
 
-    func pattern(_ text: String) throws(RegistrationError) -> RoutePattern {
+    package func pattern(_ text: String) throws(RegistrationError) -> RoutePattern {
         do throws(RoutePatternError) {
             return try table.pattern(text)
         } catch {

@@ -14,7 +14,7 @@ extension Router {
     /// What was declared without a list and could not be registered.
     ///
     /// A conflict with another declaration, a pattern with an unknown converter, something in the section that is
-    /// no record. ``check(declared:)`` reports it, and the first open with a listener reports it once, as
+    /// no record. `check()` of WaypostTools reports it, and the first open with a listener reports it once, as
     /// ``RouterEvent/Kind/warned``; without one, the first open says it on standard error.
     public var linkedFailures: [LinkedFailure] {
         loadLinked()

@@ -50,6 +50,9 @@ extension Router {
     /// One whose set-up hangs is among them after its ``RouteModule/setUpDeadline``.
     public var moduleFailures: [ModuleFailure] { modules.failures }
 
+    /// The modules whose set-up takes long, as what is wrong with them.
+    package var slowModules: [ModuleFailure] { modules.slow }
+
     /// The names of the modules whose set-up has not ended, or not begun.
     public var modulesLoading: [String] { modules.loading }
 }

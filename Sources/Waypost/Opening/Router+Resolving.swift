@@ -1,17 +1,17 @@
 /// Where a URL would lead, found without running anything.
 public struct Resolution: Sendable {
     /// One redirect on the way to the destination.
-    public struct Redirect: Sendable, Hashable {
+    package struct Redirect: Sendable, Hashable {
         /// The URL that was redirected.
-        public var from: String
+        package var from: String
         /// The URL that it led to.
-        public var to: String
+        package var to: String
         /// The relocation layer whose entry redirects; nil for a route's own redirect, and for a fallback.
-        public var layer: String?
+        package var layer: String?
         /// The entry's number in its layer, from 1.
-        public var entry: Int?
+        package var entry: Int?
         /// The pattern of the route that redirects by itself; nil for a relocation entry, and for a fallback.
-        public var route: String?
+        package var route: String?
     }
 
     /// The pattern whose destination would take the URL; nil when none would, or for a service URL.
@@ -23,7 +23,7 @@ public struct Resolution: Sendable {
     /// The URLs that redirects led to, in order.
     public var hops: [String]
     /// The redirects that led there, in order.
-    public var redirects: [Redirect] = []
+    package var redirects: [Redirect] = []
     /// The names of the interceptors that would be asked, in their order.
     public var interceptors: [String] = []
     /// What was decided about the relocation entries that have a condition or exceptions, in order.
@@ -31,9 +31,9 @@ public struct Resolution: Sendable {
     /// The parameters that the destination would see.
     public var parameters: RouteParameters
     /// Whether this is the route of a `route_fallback_url`.
-    public var fellBack: Bool
+    package var fellBack: Bool
     /// The exposed method that a service URL would call.
-    public var method: MethodDescription?
+    package var method: MethodDescription?
     /// Why nothing would be opened; nil when something would.
     public var error: Failure?
     /// Whether an open that a crash interrupted may run again.
@@ -43,7 +43,7 @@ public struct Resolution: Sendable {
     var matched: MatchedRoute?
 
     /// The parameters that the route is known to read.
-    public var declared: [RouteParameter] { matched?.record.parameters ?? [] }
+    package var declared: [RouteParameter] { matched?.record.parameters ?? [] }
 
     /// How the destination is shown when the call does not say it.
     var standardJumpType = JumpType.push

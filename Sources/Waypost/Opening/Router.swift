@@ -54,7 +54,7 @@ public final class Router: RouteRegistrar, Sendable {
     }
 
     /// The state at this moment.
-    var state: RouterState { snapshot.state }
+    package var state: RouterState { snapshot.state }
 
     /// Makes the next state; when `change` throws, the old one stays.
     ///
@@ -223,7 +223,7 @@ public final class Router: RouteRegistrar, Sendable {
     }
 
     /// What the conditions of maps ask about this client.
-    public var relocationContext: RelocationContext { state.context }
+    package var relocationContext: RelocationContext { state.context }
 
     /// Changes what the conditions of maps ask about this client, for instance its locale; maps in force follow at once.
     ///

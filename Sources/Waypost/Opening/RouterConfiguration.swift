@@ -86,7 +86,7 @@ public struct RouterConfiguration: Sendable {
     }
 
     /// How patterns are read and matched.
-    var syntax: PatternSyntax {
+    package var syntax: PatternSyntax {
         var syntax = dialect.syntax
         syntax.ignoresCase = ignoresCase
         return syntax

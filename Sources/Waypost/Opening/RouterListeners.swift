@@ -55,7 +55,7 @@ extension Router {
     ///
     /// It runs on the thread that made the change, and outside all locks. Relocation is no such change.
     @discardableResult
-    public func onRegistrationChange(_ body: @escaping @Sendable () -> Void) -> RegistrationHandle {
+    package func onRegistrationChange(_ body: @escaping @Sendable () -> Void) -> RegistrationHandle {
         loadLinked()
         let id = listeners.withLock { $0.changes.add(body) }
         let services = registry.onChange(body)

@@ -26,31 +26,32 @@ final class RouterSnapshot: Sendable {
 }
 
 /// What a snapshot holds, and how a writer makes the next one.
-struct RouterState: Sendable {
-    let configuration: RouterConfiguration
+package struct RouterState: Sendable {
+    package let configuration: RouterConfiguration
     /// The routes that this build registered.
-    private(set) var base: RouteStore
+    package private(set) var base: RouteStore
     /// The routes with those that relocation added and without those that it took away.
-    var routes: RouteStore
+    package var routes: RouteStore
     /// The patterns that relocation took away, each with the entry that did.
-    var deletions: [(pattern: RoutePattern, place: RelocationPlan.Place)] = []
+    package var deletions: [(pattern: RoutePattern, place: RelocationPlan.Place)] = []
     /// The layers that the program set itself.
     var builtIn: [RelocationLayer] = []
     /// The layers that an agent lays over them.
     var delivered: [RelocationLayer] = []
-    var layers: [RelocationLayer] { builtIn + delivered }
-    var plan: RelocationPlan
+    package var layers: [RelocationLayer] { builtIn + delivered }
+    package var plan: RelocationPlan
     /// What the conditions of maps ask about this client.
-    var context: RelocationContext
+    package var context: RelocationContext
     /// What was said of its build.
     var saidOfBuild: String?
     /// What tells a destination from a later one of its name.
     final class DestinationMark: Sendable {}
     private var destinations: [String: (route: Route, mark: DestinationMark)] = [:]
-    var interceptors: [Interceptor] = []
+    package var interceptors: [Interceptor] = []
     var hooks: [OpenHook] = []
+    package var hasHooks: Bool { !hooks.isEmpty }
 
-    init(_ configuration: RouterConfiguration) {
+    package init(_ configuration: RouterConfiguration) {
         self.configuration = configuration
         base = RouteStore(configuration)
         routes = base
@@ -106,6 +107,11 @@ struct RouterState: Sendable {
         return added
     }
 
+    /// Adds one route of no module, where no other has its place.
+    package mutating func add(_ route: Route) throws(RegistrationError) {
+        try add([route], replacing: false)
+    }
+
     private mutating func add(
         _ route: Route, at pattern: RouteKey, _ replacing: Bool, _ added: inout Added
     ) throws(RegistrationError) {
@@ -154,7 +160,7 @@ struct RouterState: Sendable {
     }
 
     /// The destinations that have no path of their own, for which a map may add some.
-    var pathlessDestinations: some Collection<Route> { destinations.values.lazy.map(\.route) }
+    package var pathlessDestinations: some Collection<Route> { destinations.values.lazy.map(\.route) }
 
     /// The destination of that name: one that was registered as such, or the first route of that name.
     func destinations(named names: Set<String>) -> [String: Route] {
@@ -186,7 +192,7 @@ struct RouterState: Sendable {
     // MARK: Allowing
 
     /// Reads a URL and checks it against the limits and allow-lists.
-    func read(_ text: String) throws(Failure) -> RouteURL {
+    package func read(_ text: String) throws(Failure) -> RouteURL {
         guard text.utf8.count <= configuration.maximumURLBytes else {
             throw .tooLarge(
                 "the URL has \(text.utf8.count) bytes; at most \(configuration.maximumURLBytes) are allowed")
@@ -239,11 +245,11 @@ struct RouterState: Sendable {
         }
     }
 
-    func isWeb(_ url: RouteURL) -> Bool {
+    package func isWeb(_ url: RouteURL) -> Bool {
         configuration.webPath != nil && (url.scheme == "http" || url.scheme == "https")
     }
 
-    var webURL: RouteURL? {
+    package var webURL: RouteURL? {
         configuration.webPath.flatMap { try? RouteURL($0.rawValue) as RouteURL }
     }
 }

@@ -22,7 +22,7 @@ package struct CompiledRelocation: Sendable {
     }
 
     /// The same with what is done about what is refused; one whose refusals are kept is for a check alone.
-    init(
+    package init(
         _ layers: [RelocationLayer], isDelivery: Bool = false, for state: RouterState,
         _ refusals: inout RelocationRefusals
     ) throws(RelocationError) {
@@ -73,7 +73,7 @@ extension RouterState {
     }
 
     /// Puts a map in force, and says which entries do nothing in this build.
-    mutating func install(_ compiled: CompiledRelocation) -> RelocationReport {
+    package mutating func install(_ compiled: CompiledRelocation) -> RelocationReport {
         // The layers that were to stay may have changed since it was checked.
         guard (compiled.isDelivery ? builtIn == compiled.builtIn : delivered == compiled.delivered) else {
             do throws(RelocationError) {
@@ -107,7 +107,7 @@ extension RouterState {
     }
 
     /// Makes the routes in force, and says which entries do nothing in this build.
-    mutating func inactiveEntries() -> [RelocationReport.Inactive] {
+    package mutating func inactiveEntries() -> [RelocationReport.Inactive] {
         plan.faults.map { $0.place.inactive($0.reason) } + relocateRoutes() + inactiveRedirects()
     }
 
@@ -238,7 +238,7 @@ extension RouterState {
             // Where what is opened says more of the target, it is only known then.
             guard redirect.target.isFixed, redirect.target.scheme != nil,
                 let url = try? RouteURL(redirect.target.text) as RouteURL,
-                !opens(url, hops: configuration.maximumHops, nil, &steps)
+                !opens(url, &steps)
             else { return nil }
             guard !steps.areOver else {
                 return place.inactive("finding out where \(redirect.target.shown) leads takes too many steps")
@@ -247,6 +247,11 @@ extension RouterState {
                 "no route matches \(redirect.target.shown)"
                     + NearestRoutes.note(on: routes.table.lookAlike(of: url)))
         }
+    }
+
+    /// Whether a URL has a destination in this build for someone, directly or over further redirects.
+    package func opens(_ url: RouteURL, _ steps: inout RelocationSteps) -> Bool {
+        opens(url, hops: configuration.maximumHops, nil, &steps)
     }
 
     /// Whether a URL has a destination in this build, directly or over further redirects.

@@ -53,3 +53,14 @@ struct ServiceURL: Sendable {
         return type
     }
 }
+
+extension MethodDescription {
+    /// Why the arguments that a service URL and what is beside it give do not fit; nil when they do.
+    package func fault(in url: RouteURL, caller: [String: JSONValue]) -> Failure? {
+        do throws(Failure) {
+            return fault(in: try ServiceURL(url, caller: caller).source)
+        } catch {
+            return error
+        }
+    }
+}

@@ -23,6 +23,15 @@ extension StoredRoute {
         }
         return parameters
     }
+
+    /// The type that the route reads, when it needs properties beside the path and reads not all of the path.
+    package var unread: (type: String, needed: [String], placeholders: [String])? {
+        let placeholders = pattern.placeholders
+        guard let properties = route.properties, !placeholders.isEmpty,
+            let unread = properties.unread(placeholders, route.defaults)
+        else { return nil }
+        return (properties.type, unread.needed, unread.placeholders)
+    }
 }
 
 extension RoutePattern {

@@ -17,20 +17,20 @@ public enum JumpType: Int, Sendable, Hashable, CaseIterable, Codable {
 /// The presentation hints among an open's parameters, typed.
 ///
 /// They stay in the parameters too. An invalid hint does not stop an open: its default is used, and the router reports
-/// the ``warnings``.
+/// what was wrong.
 public struct Presentation: Sendable, Hashable, Codable {
     /// From `jumpType`: a number 0…5 or its digit, push for anything else; nil when the call has none.
-    public var requested: JumpType?
+    package var requested: JumpType?
     /// What counts when the call has none: the route's own, else the router's; push unless set.
-    public var standard: JumpType
+    package var standard: JumpType
     /// From `tabBarSelecIndex` (TheRouter's spelling): the tab of `showTab`, from 0.
     public var tabBarSelecIndex: Int?
     /// From `route_no_animation`: a number (other than 0 means true) or true, yes, false, no in any case.
     public var noAnimation: Bool?
     /// From `route_parents`: whether the pages above it are to lie below it; read like `route_no_animation`.
-    public var withParents: Bool?
+    package var withParents: Bool?
     /// Hints that could not be read, as sentences.
-    public var warnings: [String]
+    package var warnings: [String]
 
     /// How the destination is shown: what the call asks for, else the standard.
     public var jumpType: JumpType { requested ?? standard }

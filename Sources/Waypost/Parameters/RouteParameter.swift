@@ -3,13 +3,13 @@ public struct RouteParameter: Sendable, Hashable {
     /// The name: a placeholder of the pattern, or a key of the query or of the caller's parameters.
     public var name: String
     /// What it may be.
-    public var schema: ValueSchema
+    package var schema: ValueSchema
     /// Whether an open without it fails.
     public var isRequired: Bool
     /// What it is for, one sentence; nil when the author says nothing.
     public var summary: String?
     /// Whether it is a placeholder of the path; the pattern says it.
-    public internal(set) var isInPath = false
+    package internal(set) var isInPath = false
 
     /// A parameter by its parts.
     public init(
@@ -30,7 +30,7 @@ public struct RouteParameter: Sendable, Hashable {
     }
 
     /// `{"name","in","required","type",…}`, as OpenAPI and JSON Schema call them.
-    var json: JSONValue {
+    package var json: JSONValue {
         var members = schema.members
         members["name"] = .string(name)
         members["in"] = isInPath ? "path" : "query"
@@ -40,7 +40,7 @@ public struct RouteParameter: Sendable, Hashable {
     }
 
     /// Reads an exported parameter; nil when it has no name.
-    init?(_ json: JSONValue) {
+    package init?(_ json: JSONValue) {
         guard let members = json.objectValue, let name = members["name"]?.stringValue else { return nil }
         self.init(
             name, ValueSchema(members), isRequired: members["required"] == true,

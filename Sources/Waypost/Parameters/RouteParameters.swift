@@ -53,7 +53,7 @@ public struct RouteParameters: Sendable {
 
     private var values: Boxed<Values>?
     /// Which source wins in `merged` and in typed access.
-    public var rule: MergeRule
+    package var rule: MergeRule
 
     /// The values of the pattern's placeholders.
     public var path: [String: JSONValue] {
@@ -71,7 +71,7 @@ public struct RouteParameters: Sendable {
         _modify { yield &changing.caller }
     }
     /// What relocation entries added.
-    public var relocation: [String: JSONValue] {
+    package var relocation: [String: JSONValue] {
         get { values?.value.relocation ?? [:] }
         _modify { yield &changing.relocation }
     }
@@ -210,4 +210,70 @@ extension RouteParameters: Hashable {
 
     /// Feeds the merged parameters.
     public func hash(into hasher: inout Hasher) { hasher.combine(merged) }
+}
+
+/// Which source wins when the same key comes from several sources of an open's parameters.
+///
+/// Parameters of a relocation entry count as the caller's, and win over them.
+public enum MergeRule: String, Sendable, Hashable, CaseIterable {
+    /// The caller over the path's placeholders over the query: Waypost's own rule.
+    case callerOverPathOverQuery
+    /// The query over the caller, as in ReerRouter.
+    case queryOverCaller
+    /// The query over the path's placeholders, and both over the caller, as in KYRouter.
+    case queryOverPath
+    /// None: a key in several sources becomes an array, the URL's value first, as in TheRouter.
+    case collect
+
+    /// The sources, the one that wins first.
+    var order: [RouteParameters.Source] {
+        switch self {
+        case .callerOverPathOverQuery: [.relocation, .caller, .path, .query]
+        case .queryOverCaller: [.query, .relocation, .caller, .path]
+        case .queryOverPath: [.query, .path, .relocation, .caller]
+        case .collect: [.query, .path, .caller, .relocation]
+        }
+    }
+}
+
+/// A value of this process that can't be written as JSON: a screen, a model, a closure.
+///
+/// Two are equal when they are copies of one.
+struct NativeValue: Sendable, Hashable {
+    private final class Box: Sendable {
+        let value: any Sendable
+
+        init(_ value: any Sendable) { self.value = value }
+    }
+
+    private let box: Box
+
+    /// A native value.
+    init(_ value: any Sendable) { box = Box(value) }
+
+    /// The value itself.
+    var value: any Sendable { box.value }
+
+    /// Whether both are copies of one.
+    static func == (one: NativeValue, other: NativeValue) -> Bool { one.box === other.box }
+
+    /// Feeds which one it is.
+    func hash(into hasher: inout Hasher) { hasher.combine(ObjectIdentifier(box)) }
+}
+
+/// A value that lies elsewhere: what holds it is one word, whatever the value is made of.
+///
+/// For the parts of a structure that it mostly does not have.
+final class Boxed<Value: Sendable>: Sendable {
+    let value: Value
+
+    init(_ value: Value) { self.value = value }
+}
+
+extension Boxed: Equatable where Value: Equatable {
+    static func == (one: Boxed, other: Boxed) -> Bool { one === other || one.value == other.value }
+}
+
+extension Boxed: Hashable where Value: Hashable {
+    func hash(into hasher: inout Hasher) { hasher.combine(value) }
 }

@@ -17,15 +17,15 @@ public struct ValueSchema: Sendable, Hashable {
     }
 
     /// The kind; nil for any.
-    public var kind: Kind?
+    package var kind: Kind?
     /// What the text is, for people and for those who know the word: `uuid`, or the name of a custom converter.
-    public var format: String?
+    package var format: String?
     /// The least number; nil for no limit of its own.
-    public var minimum: Int64?
+    package var minimum: Int64?
     /// The greatest number; nil for no limit of its own.
-    public var maximum: Int64?
+    package var maximum: Int64?
     /// The texts that it may be; empty for any.
-    public var values: [String]
+    package var values: [String]
 
     /// A schema by its parts.
     public init(
@@ -77,7 +77,7 @@ public struct ValueSchema: Sendable, Hashable {
     }
 
     /// The schema for people: `integer 1..99`, `red or blue`, `any value`.
-    public var text: String {
+    package var text: String {
         guard values.isEmpty else { return values.joined(separator: " or ") }
         let range =
             minimum == nil && maximum == nil
@@ -89,7 +89,7 @@ public struct ValueSchema: Sendable, Hashable {
 
 extension ValueSchema {
     /// The members of a JSON Schema.
-    var members: [String: JSONValue] {
+    package var members: [String: JSONValue] {
         var members: [String: JSONValue] = [:]
         members["type"] = kind.map { .string($0.rawValue) }
         members["format"] = format.map { .string($0) }
@@ -100,7 +100,7 @@ extension ValueSchema {
     }
 
     /// Reads the members of a JSON Schema; what is not known here says nothing.
-    init(_ members: [String: JSONValue]) {
+    package init(_ members: [String: JSONValue]) {
         self.init(
             members["type"]?.stringValue.flatMap(Kind.init), format: members["format"]?.stringValue,
             minimum: members["minimum"]?.intValue, maximum: members["maximum"]?.intValue,
@@ -112,7 +112,7 @@ extension ValueSchema {
 
 extension ValueSchema {
     /// What a Swift type reads from JSON, as far as it is known; of an optional what it wraps.
-    public init(of type: Any.Type) {
+    package init(of type: Any.Type) {
         self =
             switch type {
             case let optional as any WrappingType.Type: ValueSchema(of: optional.wrapped)

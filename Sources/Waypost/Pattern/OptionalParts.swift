@@ -1,7 +1,7 @@
 /// Which parts at the end of a pattern may be absent, as in `/orders/:id(/edit(/:page))`.
 ///
 /// A pattern with optional parts stands for several: with none of them, with the first, with the first two and so on.
-struct OptionalParts: Sendable, Hashable {
+package struct OptionalParts: Sendable, Hashable, BitwiseCopyable {
     /// The most optional parts.
     static let maximum = 4
 
@@ -27,7 +27,7 @@ extension RoutePattern {
     /// The patterns that this one stands for, the longest first; only itself without optional parts.
     ///
     /// They all have its text, and the shorter ones fewer pieces.
-    var rows: [RoutePattern] {
+    package var rows: [RoutePattern] {
         optional.areNone ? [self] : [self] + optional.pieces.reversed().map { RoutePattern(self, pieces: $0) }
     }
 

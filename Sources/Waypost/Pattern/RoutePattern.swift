@@ -44,9 +44,9 @@ package struct RoutePattern: Sendable {
     let base: String?
     let pieces: [PatternPiece]
     /// Whether its literals match in either case.
-    let ignoresCase: Bool
+    package let ignoresCase: Bool
     /// Its optional parts, and whether it is one of the shorter patterns that one with such parts stands for.
-    let optional: OptionalParts
+    package let optional: OptionalParts
     let isShorter: Bool
 
     /// Whether this is `scheme://` or `://`, the fallback of a scheme or of all.
@@ -120,7 +120,7 @@ extension RoutePattern: Hashable {
 
 extension RoutePattern {
     /// Whether both take exactly the same URLs: names of placeholders make no difference.
-    func takesTheSame(as other: RoutePattern) -> Bool {
+    package func takesTheSame(as other: RoutePattern) -> Bool {
         guard pieces.count == other.pieces.count || base != other.base, scheme == other.scheme,
             isFallback == other.isFallback, optional == other.optional
         else { return false }

@@ -61,7 +61,7 @@ public macro Routable(
 ///   - jumpType: How it is shown when the call does not say it.
 ///   - metadata: What the author says about it; see ``Route/metadata``.
 ///   - defaults: Parameters for opens that do not have them.
-///   - parameters: What it reads beside the placeholders; see ``Route/parameters``.
+///   - parameters: What it reads beside the placeholders; see ``RouteParameter``.
 ///   - converters: The names of custom converters in the patterns (``RouterConfiguration/converters``).
 ///   - redirect: The destination's own conditional redirect; must have no effect.
 ///   - handler: The handler.

@@ -1,11 +1,11 @@
 /// What the conditions of maps ask about this client, beside its name and the time.
 public struct ClientFacts: Sendable, Hashable {
     /// The version of the app, like `2.4.1`; nil, the default, leaves what the router knows.
-    public var build: String?
+    package var build: String?
     /// The language and region, like `de-AT`, or as the system has them, `de_AT.UTF-8`; nil, the default, leaves what the router knows.
-    public var locale: String?
+    package var locale: String?
     /// The client's labels, like `region` = `eu`, beside those that the router knows; at most 32.
-    public var labels: [String: String]
+    package var labels: [String: String]
 
     /// The most labels.
     package static let maximumLabels = 32

@@ -1,7 +1,7 @@
 /// When a relocation entry applies: its `when`, read.
 ///
 /// A pure function of what is asked; nothing in it looks at a clock or draws lots.
-struct RelocationCondition: Sendable {
+package struct RelocationCondition: Sendable {
     /// One of several targets, for an experiment.
     struct Variant: Sendable {
         let target: RelocationTarget
@@ -18,6 +18,7 @@ struct RelocationCondition: Sendable {
     }
 
     var build: (range: VersionRange, text: String)?
+    package var asksForBuild: Bool { build != nil }
     var locales: [String]?
     var labels: [(key: String, values: [String])] = []
     /// Milliseconds since 1970.
@@ -163,7 +164,7 @@ struct RelocationCondition: Sendable {
     }
 
     /// Why it never holds; nil when it may.
-    var contradiction: String? {
+    package var contradiction: String? {
         if let build, build.range.isEmpty { return "no version matches build \(build.text)" }
         if let after, let before, before <= after {
             return "before \(before) is not later than after \(after)"
@@ -173,7 +174,7 @@ struct RelocationCondition: Sendable {
     }
 
     /// Whether no open can meet both.
-    func excludes(_ other: RelocationCondition) -> Bool {
+    package func excludes(_ other: RelocationCondition) -> Bool {
         if contradiction != nil || other.contradiction != nil { return true }
         if let build, let range = other.build?.range, build.range.intersection(range).isEmpty { return true }
         if let after, let end = other.before, end <= after { return true }
@@ -190,7 +191,7 @@ struct RelocationCondition: Sendable {
     }
 
     /// Whether the other holds whenever this one does, as far as that is plain to see.
-    func isCovered(by other: RelocationCondition) -> Bool {
+    package func isCovered(by other: RelocationCondition) -> Bool {
         if let range = other.build {
             guard let build, build.text == range.text else { return false }
         }

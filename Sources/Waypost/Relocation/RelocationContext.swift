@@ -13,7 +13,7 @@ public struct RelocationContext: Sendable {
     /// The time in milliseconds since 1970; nil while the clock can't be trusted, and then no time window holds.
     ///
     /// The clock of the system unless set.
-    public var now: @Sendable () -> Int64?
+    package var now: @Sendable () -> Int64?
     /// Of which labels no value stands in a reason; that of the router, also when a program replaces the rest.
     var redaction = Redaction()
 
@@ -40,7 +40,7 @@ public struct RelocationContext: Sendable {
     package static func isVersion(_ text: String) -> Bool { AppVersion(text) != nil }
 
     /// What is said of a build that conditions can't compare; nil for a version, and when it is not known.
-    var buildFault: String? {
+    package var buildFault: String? {
         guard let build, !Self.isVersion(build) else { return nil }
         return "the build \(build.cut(to: 64)) of this client is no version like 2.4.1: no map entry with a "
             + "condition on it applies"

@@ -146,7 +146,7 @@ public struct RelocationEntry: Sendable, Hashable {
     }
 
     /// The same with what is done about what is refused; an entry that is refused is nil where that is kept.
-    static func list(
+    package static func list(
         _ json: JSONValue, maximum: Int, _ refusals: inout RelocationRefusals
     ) throws(RelocationError) -> [RelocationEntry?] {
         var elements: [JSONValue] = []

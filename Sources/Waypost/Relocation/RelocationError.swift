@@ -11,7 +11,7 @@ public struct RelocationError: Error, Hashable, Sendable {
     /// One sentence with what was found; for a cycle the whole path.
     public var detail: String
     /// The other entries that it is about.
-    var others: [RelocationPlan.Place]
+    package var others: [RelocationPlan.Place]
 
     /// An error by its parts.
     package init(_ code: Code, layer: String? = nil, index: Int? = nil, field: String? = nil, detail: String)
@@ -34,7 +34,7 @@ public struct RelocationError: Error, Hashable, Sendable {
 }
 
 extension RelocationError {
-    func inLayer(_ name: String) -> RelocationError {
+    package func inLayer(_ name: String) -> RelocationError {
         var error = self
         error.layer = name
         return error

@@ -1,7 +1,7 @@
 /// How the patterns of relocation entries are read.
 ///
 /// A document means the same in every dialect, so `*` is always a wildcard here.
-struct RelocationLanguage: Sendable {
+package struct RelocationLanguage: Sendable {
     let converters: [String: RouteConverter]
     /// Whether URLs match in either case.
     var ignoresCase: Bool { syntax.ignoresCase }
@@ -12,7 +12,7 @@ struct RelocationLanguage: Sendable {
     /// For reading a document before a router has seen it.
     static let ofDocuments = RelocationLanguage(converters: [:], takesAnyConverter: true)
 
-    init(converters: [String: RouteConverter], ignoresCase: Bool) {
+    package init(converters: [String: RouteConverter], ignoresCase: Bool) {
         self.init(converters: converters, ignoresCase: ignoresCase, takesAnyConverter: false)
     }
 
@@ -28,7 +28,7 @@ struct RelocationLanguage: Sendable {
     }
 
     /// A table without routes, for patterns of this language.
-    func table() -> RouteTable { RouteTable(syntax: syntax, converters: converters) }
+    package func table() -> RouteTable { RouteTable(syntax: syntax, converters: converters) }
 
     /// The pattern; nil for a text without placeholders, which is a URL.
     func pattern(_ text: String, index: Int, field: String) throws(RelocationError) -> RoutePattern? {
@@ -38,7 +38,9 @@ struct RelocationLanguage: Sendable {
     }
 
     /// The same for a text that is a pattern in any case, perhaps one without placeholders.
-    func wholePattern(_ text: String, index: Int, field: String) throws(RelocationError) -> RoutePattern {
+    package func wholePattern(_ text: String, index: Int, field: String) throws(RelocationError)
+        -> RoutePattern
+    {
         var syntax = syntax
         // What is longer is refused whatever its converters are.
         if takesAnyConverter, text.utf8.count <= RoutePattern.maximumBytes {

@@ -1,5 +1,5 @@
 /// The origin of a redirect: a URL, all URLs below one, or a pattern in the language of routes.
-struct RelocationOrigin: Sendable {
+package struct RelocationOrigin: Sendable {
     enum Kind: Sendable {
         case path(RelocationPath)
         case pattern(RoutePattern)
@@ -7,10 +7,10 @@ struct RelocationOrigin: Sendable {
 
     let kind: Kind
     /// What two origins are compared by; the names of placeholders make no difference.
-    let key: RelocationPath.Key
+    package let key: RelocationPath.Key
 
     /// The origin as it was written.
-    var text: String {
+    package var text: String {
         switch kind {
         case .path(let path): path.text
         case .pattern(let pattern): pattern.text
@@ -18,10 +18,10 @@ struct RelocationOrigin: Sendable {
     }
 
     /// The text for details: of a query it has the keys only.
-    var shown: String { RouteURL.withoutValues(text) }
+    package var shown: String { RouteURL.withoutValues(text) }
 
     /// The pattern; nil for a URL and for all URLs below one.
-    var pattern: RoutePattern? {
+    package var pattern: RoutePattern? {
         if case .pattern(let pattern) = kind { pattern } else { nil }
     }
 
@@ -31,7 +31,7 @@ struct RelocationOrigin: Sendable {
     }
 
     /// The scheme of the URLs that it takes; nil for any.
-    var scheme: String? {
+    package var scheme: String? {
         switch kind {
         case .path(let path): path.scheme
         case .pattern(let pattern): pattern.scheme
@@ -94,7 +94,7 @@ struct RelocationOrigin: Sendable {
     static let sampleText = "waypost~sample"
 
     /// A URL that it takes; nil when a custom converter decides.
-    var sample: RouteURL? {
+    package var sample: RouteURL? {
         switch kind {
         case .path(let path):
             // An address in brackets can't be written as a component.

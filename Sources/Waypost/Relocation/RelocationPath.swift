@@ -1,13 +1,13 @@
 /// The origin or target of a redirect: a URL, or all URLs below one when it ends in `/**`.
-struct RelocationPath: Sendable, Hashable {
+package struct RelocationPath: Sendable, Hashable {
     /// What two paths are compared by: bytes, not Unicode equivalence, as everywhere in matching.
-    struct Key: Sendable, Hashable {
+    package struct Key: Sendable, Hashable {
         let bytes: [UInt8]
 
         init(bytes: [UInt8]) { self.bytes = bytes }
 
         /// The key of a path that is compared as it was written.
-        init(of path: String) { bytes = Array(path.utf8) }
+        package init(of path: String) { bytes = Array(path.utf8) }
 
         /// The key of what is opened.
         init(of url: RouteURL) { self.init(url.scheme, url.components, isSubtree: false) }
@@ -28,7 +28,7 @@ struct RelocationPath: Sendable, Hashable {
         var lowercased: Key { Key(bytes: bytes.map { RouteScheme.lowercased($0) }) }
 
         // As one piece: an array is hashed element by element.
-        func hash(into hasher: inout Hasher) {
+        package func hash(into hasher: inout Hasher) {
             bytes.withUnsafeBytes { hasher.combine(bytes: $0) }
         }
     }

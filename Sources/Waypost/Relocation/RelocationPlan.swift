@@ -1,40 +1,45 @@
 /// What all layers together ask for: redirects to follow, patterns to add and to take away.
 ///
 /// Made from the entries alone, so that it stays valid while routes come and go.
-struct RelocationPlan: Sendable {
+package struct RelocationPlan: Sendable {
     /// Where an entry stands.
-    struct Place: Sendable, Hashable {
-        var layer: String
-        var index: Int
+    package struct Place: Sendable, Hashable {
+        package var layer: String
+        package var index: Int
+
+        package init(layer: String, index: Int) {
+            self.layer = layer
+            self.index = index
+        }
 
         /// For people, who count from 1.
-        var text: String { "entry \(index + 1) of \(layer)" }
+        package var text: String { "entry \(index + 1) of \(layer)" }
     }
 
     /// The rules of each origin, in the order in which they are tried.
-    private(set) var rules: [[RelocationRule]] = []
+    package private(set) var rules: [[RelocationRule]] = []
     /// The origins, whose numbers are those of their rules; nil without any.
     private var origins: RouteTable?
     /// Whether every origin is a URL or a subtree with one redirect that always applies, and takes what its pattern takes.
     private(set) var isPlain = true
     /// All redirects to all their targets, by layer and place.
-    private(set) var redirects: [(redirect: RelocationRedirect, place: Place)] = []
+    package private(set) var redirects: [(redirect: RelocationRedirect, place: Place)] = []
     /// The rules of each path that is added or taken away, in the order in which they are tried.
-    private(set) var paths: [[RelocationPathRule]] = []
+    package private(set) var paths: [[RelocationPathRule]] = []
     /// The entries whose condition can't be used, and why.
-    private(set) var faults: [(place: Place, reason: String)] = []
+    package private(set) var faults: [(place: Place, reason: String)] = []
     /// The entries that nothing looks at, each with the one of a later layer that takes its place.
     private(set) var hidden: [Place: Place] = [:]
     private(set) var entries = 0
     /// How much of the work that a map may take checking it took, in per cent.
     private(set) var effort = 0
-    let maximumHops: Int
+    package let maximumHops: Int
     private let allowed: RelocationSteps
 
     /// Whether there is no redirect to follow.
     var isEmpty: Bool { rules.isEmpty }
     var additions: [RelocationPathRule] { paths.joined().filter { $0.className != nil } }
-    var deletions: [RelocationPathRule] { paths.joined().filter { $0.className == nil } }
+    package var deletions: [RelocationPathRule] { paths.joined().filter { $0.className == nil } }
 
     /// A plan that asks for nothing.
     init(maximumHops: Int) {
@@ -239,6 +244,12 @@ struct RelocationPlan: Sendable {
         return nil
     }
 
+    /// The URL that a redirect without a condition leads to, whoever asks; nil when none takes it.
+    package func target(of url: RouteURL, _ steps: inout RelocationSteps) -> String? {
+        var decisions = [RelocationDecision]?.none
+        return hop(for: url, nil, &decisions, &steps)?.url
+    }
+
     private func hop(
         _ redirect: RelocationRedirect, _ match: Match, _ url: RouteURL, _ steps: inout RelocationSteps
     ) -> Hop {
@@ -253,7 +264,7 @@ struct RelocationPlan: Sendable {
     ///   - requester: Who asks; nil for the redirects without a condition only.
     ///   - answer: What is known of a URL; nil when that depends on where it leads.
     /// - Returns: What was known; false when nothing was of any.
-    func leads(
+    package func leads(
         _ url: RouteURL, hops: Int, _ requester: RelocationRequester?, _ steps: inout RelocationSteps,
         _ answer: (RouteURL, inout RelocationSteps) -> Bool?
     ) -> Bool {
@@ -276,6 +287,12 @@ struct RelocationPlan: Sendable {
                 steps.take(rules[match.number].count)
                 return rules[match.number].contains { $0.condition != nil }
             }
+    }
+
+    /// Whether an origin takes a URL, whatever its conditions are.
+    package func takes(_ url: RouteURL) -> Bool {
+        var steps = RelocationSteps.ofOpen
+        return !matches(url, &steps).isEmpty
     }
 
     /// The origins that take a URL in the order of routes: a literal one before patterns, and rests last.
@@ -349,13 +366,13 @@ private struct RelocationAlternatives<Rule: PlacedRule> {
 /// Counted and not timed, so that a map is taken or refused alike on every machine. A step is about ten nanoseconds of
 /// a program that was built for release: a look at an origin in a list of many; some fifty are a candidate that is
 /// found, a hundred and more a URL that is made and read.
-struct RelocationSteps: Sendable {
+package struct RelocationSteps: Sendable {
     /// For all that checking one map, with the layers beside it, may take: 0.3 s.
     ///
     /// Two thousand redirects of URLs take four hundredths of it, as many patterns that stand beside each other a half.
     static let ofMap = RelocationSteps(left: 30_000_000)
     /// For all redirects of one open: 10 ms.
-    static let ofOpen = RelocationSteps(left: 1_000_000)
+    package static let ofOpen = RelocationSteps(left: 1_000_000)
 
     /// Negative when more was taken than there was.
     private(set) var left: Int

@@ -1,9 +1,9 @@
 /// A redirect as it is followed: where from, where to, what it adds.
 ///
 /// A class, for each open that it takes gets it.
-final class RelocationRedirect: Sendable {
-    let origin: RelocationOrigin
-    let target: RelocationTarget
+package final class RelocationRedirect: Sendable {
+    package let origin: RelocationOrigin
+    package let target: RelocationTarget
     let params: [String: JSONValue]
     /// The entry that makes it.
     let place: RelocationPlan.Place

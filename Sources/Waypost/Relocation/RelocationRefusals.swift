@@ -1,11 +1,11 @@
 /// What is refused while a map is read and checked: the first is thrown, or, for a check, all are kept.
-struct RelocationRefusals: Sendable {
+package struct RelocationRefusals: Sendable {
     private let keepsAll: Bool
     /// What was refused, as it was found; empty where the first is thrown.
-    private(set) var errors: [RelocationError] = []
+    package private(set) var errors: [RelocationError] = []
     private var known: Set<RelocationError> = []
     /// The entries that take no part: those that are refused, and those that only lead to one of them.
-    private(set) var leftOut: Set<RelocationPlan.Place>
+    package private(set) var leftOut: Set<RelocationPlan.Place>
     /// The entries that a circle or a chain leads over that was refused.
     private var followed: Set<RelocationPlan.Place> = []
 
@@ -18,7 +18,7 @@ struct RelocationRefusals: Sendable {
     /// All are kept.
     ///
     /// - Parameter leftOut: Entries that were refused before.
-    init(leavingOut leftOut: Set<RelocationPlan.Place>) {
+    package init(leavingOut leftOut: Set<RelocationPlan.Place>) {
         keepsAll = true
         self.leftOut = leftOut
     }

@@ -11,9 +11,9 @@ public struct RelocationReport: Sendable, Hashable {
     }
 
     /// An entry with a condition.
-    public struct Conditional: Sendable, Hashable {
+    package struct Conditional: Sendable, Hashable {
         /// Whether it applies.
-        public enum State: String, Sendable, Hashable, CaseIterable {
+        package enum State: String, Sendable, Hashable, CaseIterable {
             /// It applies in this client.
             case yes
             /// It does not.
@@ -23,13 +23,13 @@ public struct RelocationReport: Sendable, Hashable {
         }
 
         /// The layer that holds it.
-        public var layer: String
+        package var layer: String
         /// Its place in the layer, from 0.
-        public var index: Int
+        package var index: Int
         /// Whether it applies.
-        public var state: State
+        package var state: State
         /// The condition in words, and what does not hold.
-        public var reason: String
+        package var reason: String
     }
 
     /// How many entries all layers have.
@@ -37,7 +37,7 @@ public struct RelocationReport: Sendable, Hashable {
     /// The entries that do nothing, by layer and place.
     public var inactive: [Inactive]
     /// The entries that have a condition, by layer and place.
-    public var conditional: [Conditional] = []
+    package var conditional: [Conditional] = []
 }
 
 /// Whether one entry of a map applied to a URL, and why.

@@ -1,11 +1,11 @@
 /// What happens to the URLs of an origin: a redirect, or that there is none.
-struct RelocationRule: Sendable {
-    let origin: RelocationOrigin
+package struct RelocationRule: Sendable {
+    package let origin: RelocationOrigin
     /// Nil for a reset: what it takes opens as without a map.
-    let redirect: RelocationRedirect?
-    let place: RelocationPlan.Place
+    package let redirect: RelocationRedirect?
+    package let place: RelocationPlan.Place
     /// When it applies; nil for always.
-    let condition: RelocationCondition?
+    package let condition: RelocationCondition?
     /// Why its condition can't be used, so that it never applies.
     let fault: String?
     /// The URLs to which it does not apply; nil for none.
@@ -17,7 +17,7 @@ struct RelocationRule: Sendable {
     var isPlain: Bool { exceptions == nil && condition == nil && redirect != nil }
 
     /// The rule of an entry of type 1 or 4; nil for the others.
-    init?(
+    package init?(
         _ entry: RelocationEntry, _ place: RelocationPlan.Place, _ language: RelocationLanguage
     ) throws(RelocationError) {
         guard entry.isRedirect else { return nil }
@@ -70,14 +70,14 @@ struct RelocationRule: Sendable {
 }
 
 /// What an entry of type 2 or 3 does to a path.
-struct RelocationPathRule: Sendable {
-    let pattern: String
+package struct RelocationPathRule: Sendable {
+    package let pattern: String
     /// The destination of a path that is added; nil for a path that is taken away.
     let className: String?
     let params: [String: JSONValue]
-    let place: RelocationPlan.Place
+    package let place: RelocationPlan.Place
     /// When it applies; nil for always.
-    let condition: RelocationCondition?
+    package let condition: RelocationCondition?
     /// Why its condition can't be used, so that it never applies.
     let fault: String?
 

@@ -1,5 +1,5 @@
 /// The target of a redirect: a URL, all URLs below one, or a URL that is filled with what the origin captured.
-struct RelocationTarget: Sendable {
+package struct RelocationTarget: Sendable {
     /// A part of the text, in order.
     private enum Piece: Sendable {
         case text(String)
@@ -13,13 +13,13 @@ struct RelocationTarget: Sendable {
     /// The URL or subtree; nil for the target of a pattern.
     let path: RelocationPath?
     /// The target as it was written.
-    let text: String
+    package let text: String
     /// Its scheme; nil where that of the opened URL stays.
     let scheme: String?
     /// Its host; nil where only the opened URL says it.
     let host: String?
     /// Whether it leads to one URL, whatever is opened.
-    let isFixed: Bool
+    package let isFixed: Bool
     /// Whether its path has what was captured in another order, so that it may lead back and forth.
     let swapsCaptures: Bool
 

@@ -66,23 +66,23 @@ public struct Route: Sendable {
     /// A route with a higher priority is tried first; 0 unless set.
     public var priority: Int
     /// What kind of destination it is.
-    public var kind: RouteKind
+    package var kind: RouteKind
     /// Whether it also matches deeper URLs that no other route matches.
     public var takesDeeper: Bool
     /// Whether opening twice is the same as opening once; then it runs again when a crash interrupted it.
-    public var idempotent: Bool
+    package var idempotent: Bool
     /// The route's own conditional redirect.
-    public var redirect: Redirect?
+    package var redirect: Redirect?
     /// How the destination is shown when the call does not say it; nil, the default, means as the router does.
     public var jumpType: JumpType?
     /// What the author says about the route, for interceptors, lists and tools: `auth`, `roles`, `title`, …; the router
     /// itself reads none of it.
     public var metadata: [String: JSONValue]
     /// Parameters for opens that do not have them from anywhere else.
-    public var defaults: [String: JSONValue]
+    package var defaults: [String: JSONValue]
     /// The parameters that it reads beside the placeholders of the path, and what the author knows of those; for lists
     /// and tools, the router itself reads none of it.
-    public var parameters: [RouteParameter]
+    package var parameters: [RouteParameter]
     /// The handler.
     public var handler: Handler {
         get { { [work] in try await work($0) } }
@@ -112,7 +112,7 @@ public struct Route: Sendable {
     ///   - jumpType: How it is shown when the call does not say it.
     ///   - metadata: What the author says about it; see ``metadata``.
     ///   - defaults: Parameters for opens that do not have them.
-    ///   - parameters: What it reads beside the placeholders; see ``parameters``.
+    ///   - parameters: What it reads beside the placeholders; see ``RouteParameter``.
     ///   - redirect: The destination's own conditional redirect; must have no effect.
     ///   - handler: The handler.
     public init(

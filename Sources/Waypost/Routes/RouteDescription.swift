@@ -9,13 +9,13 @@ public struct RouteDescription: Sendable, Hashable {
     /// What kind of destination it is.
     public var kind: RouteKind
     /// Whether it also matches deeper URLs that no other route matches.
-    public var takesDeeper: Bool
+    package var takesDeeper: Bool
     /// Whether opening twice is the same as opening once.
-    public var idempotent: Bool
+    package var idempotent: Bool
     /// Whether the destination may redirect by itself, which no list can tell in advance.
-    public var redirects: Bool
+    package var redirects: Bool
     /// The names of its pattern's converters that are not built in.
-    public var converters: [String]
+    package var converters: [String]
     /// What the author says about the route.
     public var metadata: [String: JSONValue]
     /// Parameters for opens that do not have them.
@@ -57,12 +57,12 @@ public struct RouteDescription: Sendable, Hashable {
     }
 
     /// What the author gave along, by its key in an export.
-    var objects: [(name: String, values: [String: JSONValue])] {
+    package var objects: [(name: String, values: [String: JSONValue])] {
         [("defaults", defaults), ("metadata", metadata)]
     }
 
     /// What holds of the route, by its key in an export.
-    var flags: [(name: String, holds: Bool)] {
+    package var flags: [(name: String, holds: Bool)] {
         [("idempotent", idempotent), ("redirects", redirects), ("takesDeeper", takesDeeper)]
     }
 }

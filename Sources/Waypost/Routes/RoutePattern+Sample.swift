@@ -1,6 +1,6 @@
 extension RoutePattern {
     /// A URL that it takes; nil when a custom converter decides.
-    var sample: RouteURL? {
+    package var sample: RouteURL? {
         let samples = [
             "int": "4711", "double": "47.11", "bool": "true", "uuid": "6a2f41a3-c54c-4fbb-8a0d-3f2b6f6c0a11",
         ]

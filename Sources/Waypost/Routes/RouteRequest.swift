@@ -17,20 +17,20 @@ public struct RouteRequest: Sendable {
     /// The router of the open; its type lies above this one, see ``router``.
     let owner: any RequestOwner
     /// The pages above this one in its URL, the farthest first; empty unless the call asks for them by `route_parents`.
-    public internal(set) var parents: [Parent] = []
+    package internal(set) var parents: [Parent] = []
     /// How the destination is shown when the call does not say it.
     var standardJumpType: JumpType
 
     /// A page that takes the beginning of a URL.
-    public struct Parent: Sendable, Hashable {
+    package struct Parent: Sendable, Hashable {
         /// The destination's name, or its pattern when it has none.
-        public var name: String
+        package var name: String
         /// The pattern that matched.
-        public var route: String
+        package var route: String
         /// The URL.
-        public var url: String
+        package var url: String
         /// Its parameters.
-        public var parameters: [String: JSONValue]
+        package var parameters: [String: JSONValue]
     }
 
     /// The presentation hints among the parameters.

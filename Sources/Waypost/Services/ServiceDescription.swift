@@ -4,6 +4,11 @@ public struct ServiceDescription: Sendable, Hashable {
     public var name: String
     /// Its methods, in the order in which they were exposed.
     public var methods: [MethodDescription]
+
+    package init(name: String, methods: [MethodDescription]) {
+        self.name = name
+        self.methods = methods
+    }
 }
 
 /// An argument with a default value, which is for callers an optional one.
@@ -20,13 +25,19 @@ extension OmittableArgument: DefaultedType {
 /// A method that may be called from outside, as it is listed.
 public struct MethodDescription: Sendable, Hashable {
     /// What an argument or a result is.
-    public struct Value: Sendable, Hashable {
+    package struct Value: Sendable, Hashable {
         /// The Swift type; `()` for no result, and an optional for an argument with a default value.
-        public var type: String
+        package var type: String
         /// What it is in JSON, as far as it is known.
-        public var schema: ValueSchema
+        package var schema: ValueSchema
         /// Whether it may be absent.
-        public var isOptional: Bool
+        package var isOptional: Bool
+
+        package init(type: String, schema: ValueSchema, isOptional: Bool) {
+            self.type = type
+            self.schema = schema
+            self.isOptional = isOptional
+        }
 
         /// That of a type.
         init(of type: Any.Type) {
@@ -37,26 +48,41 @@ public struct MethodDescription: Sendable, Hashable {
     }
 
     /// One argument.
-    public struct Argument: Sendable, Hashable {
+    package struct Argument: Sendable, Hashable {
         /// The label; `_` for none.
-        public var label: String
+        package var label: String
         /// What it is.
-        public var value: Value
+        package var value: Value
 
         /// The Swift type.
-        public var type: String { value.type }
+        package var type: String { value.type }
+
+        package init(label: String, value: Value) {
+            self.label = label
+            self.value = value
+        }
     }
 
     /// The Swift name: `add(a:b:)`.
     public var name: String
     /// The Objective-C selector: `addWithA:b:`.
-    public var selector: String
+    package var selector: String
     /// The arguments in order.
-    public var arguments: [Argument]
+    package var arguments: [Argument]
     /// The result.
-    public var result: Value
+    package var result: Value
     /// Whether a call that a crash interrupted may run again.
-    public var idempotent: Bool
+    package var idempotent: Bool
+
+    package init(
+        name: String, selector: String, arguments: [Argument], result: Value, idempotent: Bool
+    ) {
+        self.name = name
+        self.selector = selector
+        self.arguments = arguments
+        self.result = result
+        self.idempotent = idempotent
+    }
 }
 
 /// Something that happened in a service call, for logs.

@@ -19,7 +19,7 @@ package enum PercentCoding {
     }
 
     /// The text with the bytes encoded that are no ASCII, and no others: two that look alike can be distinguished.
-    static func ascii(_ text: String) -> String { encode(text) { $0 < 0x80 } }
+    package static func ascii(_ text: String) -> String { encode(text) { $0 < 0x80 } }
 
     private static func encode(_ text: some StringProtocol, besides isPlain: (UInt8) -> Bool) -> String {
         var bytes: [UInt8] = []

@@ -1,5 +1,5 @@
 /// What a scheme may be made of (RFC 3986, 3.1).
-enum RouteScheme {
+package enum RouteScheme {
     @inline(__always)
     static func allows(_ byte: UInt8, first: Bool) -> Bool {
         if (byte | 0x20) &- UInt8(ascii: "a") < 26 { return true }
@@ -28,7 +28,7 @@ enum RouteScheme {
     }
 
     /// Whether two texts have the same bytes, or the same but for the case of ASCII letters.
-    static func equals(_ one: String, _ other: String, ignoringCase: Bool) -> Bool {
+    package static func equals(_ one: String, _ other: String, ignoringCase: Bool) -> Bool {
         ignoringCase
             ? one.utf8.elementsEqual(other.utf8) { lowercased($0) == lowercased($1) }
             : one.utf8.elementsEqual(other.utf8)

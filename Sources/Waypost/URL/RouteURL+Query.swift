@@ -5,11 +5,11 @@ extension RouteURL {
     /// `+` stays `+`. A URL that stands in a value unencoded is kept up to the next `&`.
     public struct Query: Sendable {
         /// One pair, decoded.
-        public struct Pair: Sendable, Hashable {
+        package struct Pair: Sendable, Hashable {
             /// What stands before the first `=`.
-            public var key: String
+            package var key: String
             /// What follows it; may be empty.
-            public var value: String
+            package var value: String
 
             /// A pair of decoded texts.
             package init(key: String, value: String) {
@@ -26,7 +26,7 @@ extension RouteURL {
         }
 
         /// All pairs in the order in which they were written.
-        public var pairs: [Pair] {
+        package var pairs: [Pair] {
             var all: [Pair] = []
             forEach { all.append(Pair(key: PercentCoding.decode($0), value: PercentCoding.decode($1))) }
             return all

@@ -1,4 +1,4 @@
-import Waypost
+import Threading
 
 /// The threads for what the agent itself does: the journal, times, health, and all that waits.
 ///

@@ -1,6 +1,6 @@
 import DequeModule
 import Glibc
-import Waypost
+import Threading
 
 /// How long a pool borrows a thread.
 struct BorrowingTimes: Sendable {

@@ -1,4 +1,5 @@
 package import Waypost
+package import WaypostTools
 
 /// What is given to cases that leave it out.
 package struct ResolveDefaults {

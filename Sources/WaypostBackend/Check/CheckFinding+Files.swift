@@ -1,4 +1,5 @@
 package import Waypost
+import WaypostTools
 
 extension CheckFinding {
     /// What is wrong, or doubtful, about routes and the maps that are laid over them.

@@ -1,4 +1,5 @@
 package import Waypost
+package import WaypostTools
 
 /// A finding and its place in the files that were given.
 package struct CheckFinding {

@@ -1,5 +1,6 @@
 import Waypost
 import WaypostMessages
+import WaypostTools
 
 /// What a check found, in the order of the files.
 package struct CheckResult {

@@ -1,5 +1,6 @@
-package import Waypost
+import Waypost
 import WaypostMessages
+package import WaypostTools
 
 /// A relocation document as a file that a check reads to its end, and where its entries stand.
 package struct MapSource {
@@ -39,8 +40,8 @@ package struct MapSource {
             refuse(error.detail, error.code, at: file)
             return
         }
-        let reading = MapReading(document, name: path)
-        map = reading.map
+        let reading = MapReading(document)
+        map = CheckedMap(name: path, entries: reading.entries, maximum: MapDocument.maximumEntries)
         count = reading.form == .entry ? 1 : (document["entries"] ?? document).arrayValue?.count ?? 0
         if !SignedEnvelope.isOne(json), let values = source?.values {
             root = values.root

@@ -2,6 +2,7 @@ import Logging
 import MQTTLink
 import Waypost
 package import WaypostMessages
+import WaypostTools
 
 /// One command and the replies to it.
 package struct CommandRequest: Sendable {

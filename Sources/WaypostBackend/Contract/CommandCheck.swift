@@ -1,5 +1,6 @@
-package import Waypost
+import Waypost
 import WaypostMessages
+package import WaypostTools
 
 /// Checks commands of a backend, as they are sent, against a contract.
 package struct CommandCheck {

@@ -1,5 +1,6 @@
 package import Waypost
 package import WaypostMessages
+package import WaypostTools
 
 /// Checks commands against what an agent can open and call.
 package struct ContractCheck {

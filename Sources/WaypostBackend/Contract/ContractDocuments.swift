@@ -1,6 +1,7 @@
 package import MQTTLink
-package import Waypost
+import Waypost
 package import WaypostMessages
+package import WaypostTools
 
 /// What the broker keeps of one agent about its routes and services.
 package struct ContractDocuments {

@@ -1,5 +1,6 @@
-package import Waypost
+import Waypost
 import WaypostMessages
+package import WaypostTools
 
 /// Reads once what an agent can open and call.
 package struct ContractReader {

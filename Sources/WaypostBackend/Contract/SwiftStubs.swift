@@ -1,4 +1,5 @@
-package import Waypost
+import Waypost
+package import WaypostTools
 
 /// Services of a contract as Swift source: a struct for each, with a method for each of its methods.
 ///

@@ -1,4 +1,5 @@
-package import Waypost
+import Waypost
+package import WaypostTools
 
 /// The list of routes that TheRouter exports, as a file: `[{"path","class","priority"}]`; or a whole contract, as
 /// `waypost describe --json` prints it.

@@ -1,4 +1,5 @@
 package import Waypost
+package import WaypostTools
 
 /// A dialect and the few settings that a set of routes may need, checked.
 package struct RouterSetup: Hashable {

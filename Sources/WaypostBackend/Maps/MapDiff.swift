@@ -1,5 +1,6 @@
 public import Waypost
 package import WaypostMessages
+package import WaypostTools
 
 /// What a document would change at agents that have the same routes and the same maps, found without sending it.
 public struct MapDiff: Sendable, Hashable {

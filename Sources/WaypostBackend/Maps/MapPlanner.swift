@@ -1,6 +1,7 @@
 import MQTTLink
 import Waypost
 package import WaypostMessages
+import WaypostTools
 
 /// Finds out what a document would change.
 package struct MapPlanner {

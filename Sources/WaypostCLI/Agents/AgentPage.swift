@@ -3,6 +3,7 @@ import Waypost
 import WaypostAgent
 import WaypostBackend
 import WaypostMessages
+import WaypostTools
 
 /// All that is known of one agent, on one page: what the broker keeps, and what the agent says when it is asked.
 struct AgentPage {

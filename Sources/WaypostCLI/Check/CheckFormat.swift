@@ -1,6 +1,7 @@
 import ArgumentParser
 import Waypost
 import WaypostBackend
+import WaypostTools
 
 /// How a check prints what it found.
 enum CheckFormat: String, CaseIterable, ExpressibleByArgument {

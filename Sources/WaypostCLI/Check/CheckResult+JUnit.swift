@@ -1,5 +1,6 @@
 import Waypost
 import WaypostBackend
+import WaypostTools
 
 extension CheckResult {
     /// A suite for each file, and in it a test for each mistake.

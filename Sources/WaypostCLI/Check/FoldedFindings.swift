@@ -1,5 +1,6 @@
 import Waypost
 import WaypostBackend
+import WaypostTools
 
 /// Findings of which those that say the same of many entries are one.
 struct FoldedFindings {

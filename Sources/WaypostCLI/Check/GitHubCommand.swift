@@ -1,5 +1,6 @@
 import Waypost
 import WaypostBackend
+import WaypostTools
 
 /// A workflow command of GitHub Actions: `::error file=…,line=…,col=…,title=…::message`.
 enum GitHubCommand {

@@ -1,6 +1,7 @@
 import Waypost
 import WaypostBackend
 import WaypostMessages
+import WaypostTools
 
 /// What a check found as a log of SARIF 2.1.0 (OASIS), with one run.
 struct SARIFLog {

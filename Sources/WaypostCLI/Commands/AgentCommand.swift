@@ -8,6 +8,7 @@ import Waypost
 import WaypostAgent
 import WaypostBackend
 import WaypostMessages
+import WaypostTools
 
 struct AgentCommand: OperatorCommand {
     static let configuration = CommandConfiguration(

@@ -3,6 +3,7 @@ import Waypost
 import WaypostAgent
 import WaypostBackend
 import WaypostMessages
+import WaypostTools
 
 struct CheckCommand: OperatorCommand {
     static let configuration = CommandConfiguration(

@@ -1,4 +1,5 @@
 import WaypostBackend
+import WaypostTools
 
 extension CommandCheck {
     /// What is wrong, or doubtful, about the commands of a file, one JSON object a line, in the order of the lines.

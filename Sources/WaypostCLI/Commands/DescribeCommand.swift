@@ -2,6 +2,7 @@ import ArgumentParser
 import Waypost
 import WaypostBackend
 import WaypostMessages
+import WaypostTools
 
 struct DescribeCommand: OperatorCommand {
     static let configuration = CommandConfiguration(

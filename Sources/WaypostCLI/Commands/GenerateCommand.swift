@@ -1,6 +1,7 @@
 import ArgumentParser
 import Waypost
 import WaypostBackend
+import WaypostTools
 
 struct GenerateCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(

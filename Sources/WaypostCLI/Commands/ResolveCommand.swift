@@ -1,6 +1,7 @@
 import ArgumentParser
 import Waypost
 import WaypostBackend
+import WaypostTools
 
 struct ResolveCommand: OperatorCommand {
     static let configuration = CommandConfiguration(

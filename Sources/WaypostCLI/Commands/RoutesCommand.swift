@@ -1,7 +1,8 @@
 public import ArgumentParser
-public import Waypost
+import Waypost
 import WaypostBackend
 import WaypostMessages
+public import WaypostTools
 
 struct RoutesCommand: OperatorCommand {
     static let configuration = CommandConfiguration(

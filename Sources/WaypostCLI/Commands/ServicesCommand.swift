@@ -1,5 +1,6 @@
 import ArgumentParser
 import Waypost
+import WaypostTools
 
 struct ServicesCommand: OperatorCommand {
     static let configuration = CommandConfiguration(

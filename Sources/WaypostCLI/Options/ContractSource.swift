@@ -2,6 +2,7 @@ import ArgumentParser
 import Waypost
 import WaypostBackend
 import WaypostMessages
+import WaypostTools
 
 /// Where a contract comes from: from an agent, from a file, or from the demo.
 struct ContractSource: ParsableArguments {

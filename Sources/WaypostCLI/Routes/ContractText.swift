@@ -1,4 +1,5 @@
 import Waypost
+import WaypostTools
 
 /// Routes and services for people.
 struct ContractText {

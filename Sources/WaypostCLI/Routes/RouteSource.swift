@@ -3,6 +3,7 @@ import DemoFeatures
 import Waypost
 import WaypostBackend
 import WaypostMessages
+import WaypostTools
 
 /// Where routes come from, and the maps that are laid over them.
 struct RouteSource: ParsableArguments {

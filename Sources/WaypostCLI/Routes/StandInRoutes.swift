@@ -1,6 +1,7 @@
 import Threading
 import Waypost
 import WaypostBackend
+import WaypostTools
 
 /// Routes without screens: each path of a list with a destination that records openings.
 ///

@@ -21,10 +21,11 @@ package struct MapReading: Sendable {
 
     package let form: Form
     package private(set) var refusals: [Refusal] = []
-    package let map: CheckedMap
+    /// The entries, as they came.
+    package let entries: JSONValue
 
     /// Reads a document, whichever topic it is for.
-    package init(_ json: JSONValue, name: String) {
+    package init(_ json: JSONValue) {
         let isMap = MapDocument.isMap(json)
         let isEnveloped = isMap || MapDocument.isEnvelopedPatch(json)
         form = isEnveloped ? .member : json.arrayValue == nil ? .entry : .array
@@ -45,6 +46,6 @@ package struct MapReading: Sendable {
             }
             entries = fields["entries"] ?? []
         }
-        map = CheckedMap(name: name, entries: entries, maximum: MapDocument.maximumEntries)
+        self.entries = entries
     }
 }

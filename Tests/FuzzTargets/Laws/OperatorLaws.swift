@@ -3,6 +3,7 @@ import MQTTLink
 import Waypost
 import WaypostBackend
 import WaypostMessages
+import WaypostTools
 
 @testable import WaypostCLI
 

@@ -1,0 +1,159 @@
+import Waypost
+
+/// Finds routes that can never work, and puts what was found in order.
+struct RouteCheck {
+    private let state: RouterState
+    private var findings: [CheckReport.Finding]
+    private let listed: ListedRoutes
+
+    init(
+        _ state: RouterState, _ findings: [CheckReport.Finding] = [], _ listed: ListedRoutes = ListedRoutes()
+    ) {
+        self.state = state
+        self.findings = findings
+        self.listed = listed
+    }
+
+    /// What was found in the order of the list and of the maps, what is in none first.
+    func report(_ maps: [String]) -> CheckReport {
+        let order = Dictionary(maps.enumerated().map { ($1, $0) }, uniquingKeysWith: { first, _ in first })
+        func rank(_ finding: CheckReport.Finding) -> (Int, Int) {
+            switch finding.place {
+            case nil: (-2, 0)
+            case .route(let index): (-1, index)
+            case .map(let layer, _): (order[layer] ?? maps.count, -1)
+            case .entry(let layer, let index, _): (order[layer] ?? maps.count, index)
+            }
+        }
+        return CheckReport(
+            findings: findings.map { ($0, rank($0)) }.sorted { one, other in
+                one.1 == other.1
+                    ? (one.0.kind.rawValue, one.0.subject) < (other.0.kind.rawValue, other.0.subject)
+                    : one.1 < other.1
+            }.map(\.0))
+    }
+
+    mutating func compare(_ declared: [RouteDescription]) {
+        var left = Array(state.base.records)
+        for wanted in declared {
+            let pattern = try? state.base.pattern(wanted.path)
+            let same = left.indices.filter { index in
+                pattern.map { $0.takesTheSame(as: left[index].pattern) } ?? false
+            }
+            func fits(_ index: Int, _ priority: Bool) -> Bool {
+                let route = left[index].route
+                return priority
+                    ? route.priority == wanted.priority
+                    : wanted.className.isEmpty || route.name ?? "" == wanted.className
+            }
+            // One pattern may have several routes, with different priorities.
+            let best =
+                same.first { fits($0, true) && fits($0, false) } ?? same.first { fits($0, false) }
+                ?? same.first { fits($0, true) } ?? same.first
+            guard let best else {
+                add(.declaredNotRegistered, wanted.path, "\(wanted.path) is declared but not registered")
+                continue
+            }
+            let found = left.remove(at: best).route
+            if !wanted.className.isEmpty, wanted.className != found.name ?? "" {
+                let name = found.name.map { "registered for \($0)" } ?? "registered without a class"
+                add(
+                    .wrongClass, wanted.path,
+                    "\(wanted.path) is declared for \(wanted.className), but \(name)")
+            }
+            if wanted.priority != found.priority {
+                let detail =
+                    "is declared with priority \(wanted.priority), but registered with \(found.priority)"
+                add(.wrongPriority, wanted.path, "\(wanted.path) \(detail)")
+            }
+        }
+        for record in left {
+            let path = record.pattern.text
+            add(.registeredNotDeclared, path, "\(path) is registered but not declared")
+        }
+    }
+
+    /// Routes without a scheme take any while no route names one; afterwards only the schemes that are named.
+    mutating func findLimitedSchemes() {
+        let schemes = state.base.schemesBesideNone
+        guard !schemes.isEmpty, state.configuration.allowedSchemes == nil,
+            !state.configuration.dialect.keysTakeAnyScheme
+        else { return }
+        let list = schemes.joined(separator: ", ")
+        add(
+            .limitedSchemes, list,
+            "routes without a scheme open only with the schemes that other routes name (\(list)); "
+                + "set allowedSchemes to open them with others")
+    }
+
+    /// A web path whose route is missing: web URLs are allowed then, and none that no other route takes is found.
+    mutating func findDeadWebPath() {
+        guard let path = state.configuration.webPath?.rawValue else { return }
+        let url = state.webURL
+        guard url.flatMap({ state.routes.table.firstMatch($0) }) == nil else { return }
+        let note = NearestRoutes.note(on: url.flatMap { state.routes.table.lookAlike(of: $0) })
+        let shown = RouteURL.withoutValues(path)
+        add(
+            .deadWebPath, shown,
+            "webPath is \(shown), which no route matches, so http and https URLs lead nowhere unless a route "
+                + "names them\(note)")
+    }
+
+    /// Placeholders that no property of the route's type reads, where the type needs properties that are not in the path.
+    mutating func findUnreadPlaceholders() {
+        for record in state.routes.records {
+            guard let unread = record.unread else { continue }
+            add(
+                .unreadPlaceholder, record.pattern.text,
+                "\(listed.name(record)): \(unread.type) needs \(unread.needed.joined(separator: ", ")) beside the "
+                    + "path, and has no property \(unread.placeholders.joined(separator: ", ")) for its placeholder",
+                record)
+        }
+    }
+
+    mutating func add(_ found: [CheckReport.Finding]) { findings += found }
+
+    private mutating func add(
+        _ kind: CheckReport.Finding.Kind, _ subject: String, _ detail: String,
+        _ records: StoredRoute...
+    ) {
+        var places: [CheckReport.Finding.Place] = records.compactMap(listed.index).map { .route($0) }
+        let place = places.isEmpty ? nil : places.removeFirst()
+        findings.append(.init(kind: kind, subject: subject, detail: detail, place: place, others: places))
+    }
+
+    /// Matches a sample URL of each route: when another route takes it, this one is never opened.
+    mutating func findUnreachable() {
+        for record in state.routes.records where !record.pattern.isFallback {
+            // Of a route with optional parts that is enough which opens.
+            let samples = record.pattern.rows.map(\.sample)
+            let url =
+                samples.first { url in
+                    guard let url, let first = state.routes.table.match(url).first else { return true }
+                    return state.routes[first.index] === record
+                } ?? samples[0]
+            guard let url else { continue }
+            let path = record.pattern.text
+            let isLiteral = record.pattern.placeholderNames.isEmpty
+            var steps = RelocationSteps.ofOpen
+            if isLiteral, let text = state.plan.target(of: url, &steps),
+                let target = try? RouteURL(text) as RouteURL, !leads(target, to: record),
+                state.opens(target, &steps)
+            {
+                add(.redirected, path, "\(path) is not opened: a redirect leads to \(target.text)", record)
+            } else if let first = state.routes.table.match(url).first, let rival = state.routes[first.index],
+                rival !== record
+            {
+                add(
+                    .unreachable, path,
+                    "\(listed.name(record)) is never opened: \(listed.name(rival)) is tried first", record,
+                    rival)
+            }
+        }
+    }
+
+    /// Whether a URL opens this route, as the target of a redirect does that only adds to the query.
+    private func leads(_ url: RouteURL, to record: StoredRoute) -> Bool {
+        state.routes.table.firstMatch(url).flatMap { state.routes[$0.index] } === record
+    }
+}

@@ -1,0 +1,93 @@
+public import Waypost
+
+extension Router {
+    /// Compares the registered routes with a list, and looks for routes, entries and scopes that can never work.
+    ///
+    /// - Parameter declared: The routes that should be registered, for instance read from a file; nil compares
+    ///   nothing. Paths, classes and priorities are compared; an empty class agrees with any.
+    public func check(declared: [RouteDescription]? = nil) -> CheckReport {
+        // These are in no list that is compared.
+        let refused = linkedFailures.map { failure in
+            CheckReport.Finding(
+                kind: .declaredNotRegistered, subject: failure.subject, detail: failure.detail)
+        }
+        let failed = (moduleFailures + slowModules).map { failure in
+            CheckReport.Finding(kind: .failedModule, subject: failure.module, detail: "\(failure)")
+        }
+        var check = RouteCheck(state, refused + failed + PatternCheck(state).findings)
+        check.findUnreachable()
+        check.findUnreadPlaceholders()
+        check.findLimitedSchemes()
+        check.findDeadWebPath()
+        let maps = MapCheck(state.layers.map(CheckedMap.init), isOfDocuments: false)
+        check.add(ScopeCheck(state).findings + maps.findings(in: state))
+        if let declared { check.compare(declared) }
+        return check.report(state.layers.map(\.name))
+    }
+
+    /// Checks a list of routes and a map without a router: for CI.
+    ///
+    /// - Parameters:
+    ///   - routes: The routes, for instance imported from an export.
+    ///   - layers: The relocation layers to lay over them.
+    ///   - configuration: The settings of the router that they are meant for.
+    public static func check(
+        routes: [RouteDescription], layers: [RelocationLayer] = [],
+        configuration: RouterConfiguration = .init()
+    ) -> CheckReport {
+        check(routes: routes, maps: layers.map(CheckedMap.init), configuration: configuration) { _ in nil }
+    }
+
+    /// The same for maps that were read to their end, and for a list with places, such as the lines of a file, that
+    /// findings name.
+    package static func check(
+        routes: [RouteDescription], maps: [CheckedMap], configuration: RouterConfiguration,
+        place: @escaping (Int) -> String?
+    ) -> CheckReport {
+        var state = RouterState(configuration)
+        var listed = ListedRoutes(routes, place: place)
+        var findings: [CheckReport.Finding] = []
+        for (index, description) in routes.enumerated() {
+            guard description.missingConverter(configuration) == nil else {
+                findings.append(
+                    .init(
+                        kind: .unknownConverter, subject: description.path,
+                        detail: "\(description.path) is not checked: a converter of it is not known here",
+                        place: .route(index)))
+                continue
+            }
+            let route = Route(description) { _ in .opened() }
+            do throws(RegistrationError) {
+                try state.add(route)
+                listed.note(index, try state.base.pattern(description.path).text)
+            } catch {
+                if case .conflict(_, let conflicting) = error {
+                    let rival = listed.name(conflicting, description.priority)
+                    let detail = "\(listed.name(index)): already held by \(rival)"
+                    let others =
+                        listed.index(conflicting, description.priority)
+                        .map { [CheckReport.Finding.Place.route($0)] } ?? []
+                    findings.append(
+                        .init(
+                            kind: .conflict, subject: description.path, detail: detail, place: .route(index),
+                            others: others))
+                } else {
+                    let hint = ForeignSyntax.hint(in: description.path, configuration.syntax)
+                    let detail = "\(error)" + (hint.map { "; \($0)" } ?? "")
+                    findings.append(
+                        .init(
+                            kind: .badPattern, subject: description.path, detail: detail,
+                            place: .route(index)))
+                }
+            }
+        }
+        var mapCheck = MapCheck(maps, isOfDocuments: true)
+        mapCheck.install(in: &state)
+        findings += PatternCheck(state, listed).findings + mapCheck.findings(in: state)
+        var check = RouteCheck(state, findings, listed)
+        check.findUnreachable()
+        check.findLimitedSchemes()
+        check.findDeadWebPath()
+        return check.report(maps.map(\.name))
+    }
+}

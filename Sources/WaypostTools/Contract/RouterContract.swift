@@ -1,0 +1,197 @@
+package import Waypost
+
+/// What a router can open and call, so that others know it in advance: `{"router","routes","services","redirects","deleted"}`.
+package struct RouterContract: Sendable, Hashable {
+    /// The settings on which it depends what a URL opens.
+    package var settings: Settings
+    package var routes: [RouteDescription]
+    package var services: [ServiceDescription]
+    /// The origins of all redirects in force: where a URL that one of them matches leads is not known.
+    package var redirects: [String]
+    /// The paths that maps took away.
+    package var deletions: [Deletion] = []
+
+    /// A path that a map took away.
+    package struct Deletion: Sendable, Hashable {
+        package var path: String
+        /// The entry, for people: `entry 1 of patch`.
+        package var entry: String
+
+        package var json: JSONValue { ["path": .string(path), "by": .string(entry)] }
+    }
+
+    package init(
+        settings: Settings = Settings(), routes: [RouteDescription] = [],
+        services: [ServiceDescription] = [], redirects: [String] = []
+    ) {
+        self.settings = settings
+        self.routes = routes
+        self.services = services
+        self.redirects = redirects
+    }
+
+    /// The settings of a router, as far as look-up depends on them.
+    package struct Settings: Sendable, Hashable {
+        package var dialect: Dialect
+        package var ignoresCase = false
+        package var webPath: String?
+        package var allowedSchemes: Set<String>?
+        package var serviceScheme: String
+        package var serviceHost: String
+        /// Whether the program may change each URL before anything else, which no document says in advance.
+        package var hasHooks = false
+
+        package init(_ configuration: RouterConfiguration = RouterConfiguration(), hasHooks: Bool = false) {
+            dialect = configuration.dialect
+            ignoresCase = configuration.ignoresCase
+            webPath = configuration.webPath?.rawValue
+            allowedSchemes = configuration.allowedSchemes
+            serviceScheme = configuration.serviceScheme
+            serviceHost = configuration.serviceHost
+            self.hasHooks = hasHooks
+        }
+
+        /// A router of these settings, without the routes that were declared in this process.
+        package var configuration: RouterConfiguration {
+            RouterConfiguration(
+                dialect: dialect, allowedSchemes: allowedSchemes,
+                webPath: webPath.map(RouteKey.init(_:)),
+                serviceScheme: serviceScheme, serviceHost: serviceHost, ignoresCase: ignoresCase,
+                registersLinked: false)
+        }
+
+        package var json: JSONValue {
+            var members: [String: JSONValue] = [
+                "dialect": .string(dialect.name),
+                "service": .string("\(serviceScheme)://\(serviceHost)"),
+            ]
+            members["host"] = dialect.syntax.host.map { .string($0) }
+            members["webPath"] = webPath.map { .string($0) }
+            members["allowedSchemes"] = allowedSchemes.map { .array($0.sorted().map { .string($0) }) }
+            if ignoresCase { members["ignoresCase"] = true }
+            if hasHooks { members["hooks"] = true }
+            return .object(members)
+        }
+
+        /// Reads the settings; what is absent or not known is as usual.
+        package init(_ json: JSONValue?) {
+            self.init()
+            if let known = json?["dialect"]?.stringValue.flatMap({ Dialect(name: $0) }) { dialect = known }
+            if let host = json?["host"]?.stringValue, dialect == .reerRouter {
+                dialect = .reerRouter(host: host)
+            }
+            if let service = json?["service"]?.stringValue.flatMap({ try? RouteURL($0) as RouteURL }),
+                let host = service.components.first
+            {
+                (serviceScheme, serviceHost) = (service.scheme, host)
+            }
+            webPath = json?["webPath"]?.stringValue
+            allowedSchemes = json?["allowedSchemes"]?.arrayValue.map { Set($0.compactMap(\.stringValue)) }
+            ignoresCase = json?["ignoresCase"] == true
+            hasHooks = json?["hooks"] == true
+        }
+    }
+
+    package var json: JSONValue {
+        var members: [String: JSONValue] = [
+            "router": settings.json, "routes": .array(routes.map(\.json)),
+            "services": .array(services.map(\.json)), "redirects": .array(redirects.map { .string($0) }),
+        ]
+        if !deletions.isEmpty {
+            members["deleted"] = .array(deletions.map(\.json))
+        }
+        return .object(members)
+    }
+
+    /// Reads a document, or a list of routes alone.
+    package init(_ json: JSONValue) throws(RouteImportError) {
+        let isList = json.arrayValue != nil
+        guard isList || json.objectValue != nil else {
+            throw RouteImportError(
+                index: nil, field: nil,
+                detail: "a contract should be a list of routes or an object but is \(json.kind)")
+        }
+        self.init(
+            settings: Settings(json["router"]),
+            routes: try RouteDescription.list(isList ? json : json["routes"] ?? .array([])),
+            services: json["services"]?.arrayValue?.compactMap(ServiceDescription.init) ?? [],
+            redirects: json["redirects"]?.arrayValue?.compactMap(\.stringValue) ?? [])
+        deletions = (json["deleted"]?.arrayValue ?? []).compactMap { deletion in
+            deletion["path"]?.stringValue.map {
+                Deletion(path: $0, entry: deletion["by"]?.stringValue ?? "a map")
+            }
+        }
+    }
+}
+
+extension Router {
+    /// What this router can open and call, its maps applied.
+    package var contract: RouterContract {
+        var contract = contractWithoutRoutes
+        contract.routes = routes
+        return contract
+    }
+
+    /// The same without the routes, of which there may be very many.
+    package var contractWithoutRoutes: RouterContract {
+        var contract = RouterContract(
+            settings: .init(configuration, hasHooks: state.hasHooks),
+            services: services.services,
+            redirects: Set(state.plan.redirects.map(\.redirect.origin.text)).sorted())
+        contract.deletions = state.deletions.map { .init(path: $0.pattern.text, entry: $0.place.text) }
+        return contract
+    }
+}
+
+// MARK: Services
+
+extension ServiceDescription {
+    /// `{"name","methods"}`.
+    package var json: JSONValue { ["name": .string(name), "methods": .array(methods.map(\.json))] }
+
+    /// Reads an exported service; nil when it has no name.
+    init?(_ json: JSONValue) {
+        guard let name = json["name"]?.stringValue else { return nil }
+        self.init(
+            name: name, methods: json["methods"]?.arrayValue?.compactMap(MethodDescription.init) ?? [])
+    }
+}
+
+extension MethodDescription {
+    /// `{"name","selector","arguments","result","idempotent"}`.
+    var json: JSONValue {
+        [
+            "name": .string(name), "selector": .string(selector),
+            "arguments": .array(
+                arguments.map { .object($0.value.members.merging(["label": .string($0.label)]) { $1 }) }),
+            "result": .object(result.members), "idempotent": .bool(idempotent),
+        ]
+    }
+
+    /// Reads an exported method; nil when it has no name.
+    init?(_ json: JSONValue) {
+        guard let name = json["name"]?.stringValue else { return nil }
+        self.init(
+            name: name, selector: json["selector"]?.stringValue ?? name,
+            arguments: (json["arguments"]?.arrayValue ?? []).map {
+                Argument(label: $0["label"]?.stringValue ?? "_", value: Value($0))
+            },
+            result: Value(json["result"] ?? .null), idempotent: json["idempotent"] == true)
+    }
+}
+
+extension MethodDescription.Value {
+    /// `{"swiftType","type",…,"optional"}`.
+    var members: [String: JSONValue] {
+        var members = schema.members
+        members["swiftType"] = .string(type)
+        if isOptional { members["optional"] = true }
+        return members
+    }
+
+    init(_ json: JSONValue) {
+        self.init(
+            type: json["swiftType"]?.stringValue ?? "", schema: ValueSchema(json.objectValue ?? [:]),
+            isOptional: json["optional"] == true)
+    }
+}
