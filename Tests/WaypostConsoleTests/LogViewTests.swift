@@ -1,4 +1,5 @@
 import Testing
+import Waypost
 import WaypostBackend
 import WaypostMessages
 

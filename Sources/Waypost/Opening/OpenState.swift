@@ -1,3 +1,5 @@
+import Threading
+
 /// One open from its call to its end: where it is now, and what it met.
 ///
 /// `open` and `resolve` both follow it with ``next(in:)``, so they can't differ.

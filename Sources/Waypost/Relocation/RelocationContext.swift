@@ -65,7 +65,7 @@ public struct RelocationContext: Sendable {
 }
 
 /// Who asks for redirects, and when.
-final class RelocationRequester: Sendable {
+package final class RelocationRequester: Sendable {
     let context: RelocationContext
     /// Milliseconds since 1970, one time for a whole open; nil while the clock can't be trusted.
     let now: Int64?

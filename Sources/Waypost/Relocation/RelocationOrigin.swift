@@ -26,7 +26,7 @@ package struct RelocationOrigin: Sendable {
     }
 
     /// Whether it takes all URLs below one.
-    var isSubtree: Bool {
+    package var isSubtree: Bool {
         if case .path(let path) = kind { path.isSubtree } else { false }
     }
 
@@ -67,7 +67,7 @@ package struct RelocationOrigin: Sendable {
     }
 
     /// The same as a pattern, to stand beside others.
-    var asPattern: RoutePattern? {
+    package var asPattern: RoutePattern? {
         switch kind {
         case .pattern(let pattern): return pattern
         case .path(let path):

@@ -1,4 +1,5 @@
 package import Waypost
+import WaypostTools
 
 /// The routes and the contract as an agent publishes them: masked, and each list cut to the space that a message has.
 package struct PublishedLists {

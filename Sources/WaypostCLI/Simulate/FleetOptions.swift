@@ -41,7 +41,7 @@ enum FleetOptions {
             guard let fault = SimulatedFault(rawValue: String(word)) else {
                 let near = NearestNames.find(String(word), among: known, limit: 1, slips: 2)
                 throw ValidationError(
-                    "--faults: there is no \(word)\(NearNames.question(near)) (known: \(known.joined(separator: ", ")))"
+                    "--faults: there is no \(word)\(NearestNames.question(near)) (known: \(known.joined(separator: ", ")))"
                 )
             }
             return fault
