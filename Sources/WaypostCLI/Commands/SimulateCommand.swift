@@ -140,6 +140,7 @@ struct SimulateCommand: OperatorCommand {
             progress.end()
             interruption = error
         }
+        progress.end()
         let (clears, isConnected) = (!keep, simulation.isConnected)
         // In a task of its own, which the signal does not cancel: a graceful end takes its time.
         await Task(executorPreference: AgentThreads.pool) {
