@@ -39,7 +39,8 @@ struct HelpExampleTests {
         }
     }
 
-    @Test(arguments: pages)
+    // The console is a program of its own, which is tested by scripts/test --console.
+    @Test(arguments: pages.filter { $0.command != "console" })
     func `every example runs`(_ page: Page) async throws {
         // An agent is started by its own examples.
         let scene = try await ExampleScene(hasAgent: !["agent", "limits"].contains(page.command))

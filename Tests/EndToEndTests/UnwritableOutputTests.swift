@@ -28,8 +28,8 @@ struct UnwritableOutputTests {
         "replay": ["--agent", "k1"], "resolve": ["--demo", "scheme://router/demo"], "routes": ["--demo"],
         "services": ["--demo"], "simulate": ["--agents", "2", "--for", "100ms"], "watch": [],
     ]
-    /// What prints nothing, or on standard error.
-    private static let silent: Set = ["agent", "profile remove"]
+    /// What prints nothing, or on standard error; the console is a program of its own.
+    private static let silent: Set = ["agent", "console", "profile remove"]
 
     /// What the words in capitals stand for; for commands about maps also a map that the agent has had.
     private func files(for verb: [String], _ site: Site) async throws -> [String: String] {

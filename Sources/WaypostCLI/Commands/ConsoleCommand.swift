@@ -8,8 +8,9 @@ struct ConsoleCommand: ParsableCommand {
         commandName: "console",
         abstract: "A page for the browser: problems, logs, maps, and where a URL leads.",
         discussion: """
-            Starts waypost-console, where that is installed beside this program or on the path; all options are its: \
-            waypost console --help. From the sources: scripts/console, and scripts/console --demo to look around.
+            Starts waypost-console, where that is installed beside this program or on the path, with the options that \
+            are given; waypost-console --help has them all. From the sources: scripts/console, and scripts/console \
+            --demo to look around.
 
             Examples:
               waypost console
@@ -19,7 +20,7 @@ struct ConsoleCommand: ParsableCommand {
             """)
 
     @Argument(
-        parsing: .captureForPassthrough,
+        parsing: .allUnrecognized,
         help: ArgumentHelp("Options of waypost-console.", valueName: "options"))
     var words: [String] = []
 

@@ -53,7 +53,7 @@ struct LogView: Sendable {
         case .before(let number): take(before: number, limit)
         case .after(let number):
             newer = Array(
-                ring.lines(from: number.addingReportingOverflow(1).partialValue).lazy.filter(shown).prefix(
+                ring.lines(from: number == .max ? .max : number + 1).lazy.filter(shown).prefix(
                     limit))
             hasMore = true
         case .around(let time):
