@@ -7,11 +7,11 @@ import { plural } from './time.js';
 
 /** @param {Resolution} result */
 export function chain(result) {
-  const { agents, failure } = result;
+  const { agents, count, failure } = result;
   const head = h('header', { class: 'card-head' },
-    h('h2', null, agents.length === 1 ? agents[0] : plural(agents.length, 'agent')),
+    h('h2', null, count === 1 ? agents[0] : plural(count, 'agent')),
     result.build ? h('span', { class: 'hint', title: result.build },
-      `build ${result.build.replace(/^sha256:/, '').slice(0, 12)}`) : null,
+      result.build) : null,
     result.silent ? badge('warn', 'no answer', 'lost') : failure ? badge('bad', 'goes nowhere') : badge('ok', 'opens'));
   const names = agents.length > 1 ? h('p', { class: 'names' }, agentLinks(agents, 6)) : null;
   if (result.silent) {

@@ -34,7 +34,6 @@ export class MapsPage extends Page {
       ondrop: (/** @type {DragEvent} */ event) => void this.dropped(event),
       oninput: () => this.drafted(),
     });
-    this.patch = h('input', { type: 'checkbox', onchange: () => this.drafted() });
     this.fault = h('p', { class: 'form-fault', role: 'status' });
     /** @type {HTMLInputElement} */
     this.file = h('input', { type: 'file', accept: '.json,application/json', 'aria-label': 'Map file',
@@ -47,9 +46,10 @@ export class MapsPage extends Page {
         field('Agent or group', this.target.element)), this.one,
       h('section', { class: 'card draft', 'aria-label': 'Draft' },
         h('header', { class: 'card-head' }, h('h2', null, 'Draft'),
-          h('span', { class: 'hint' }, 'Compared first; nothing is sent by comparing.')),
+          h('span', { class: 'hint' }, 'A map with a rev takes the place of the whole map; an array of entries is added to that of one agent. '
+            + 'Comparing sends nothing.')),
         this.text, this.fault, h('div', { class: 'draft-foot' }, this.file,
-          h('label', { class: 'check' }, this.patch, 'a patch: added to what is there'), this.compare, this.send),
+          this.compare, this.send),
         this.diffPlace));
     for (const type of ['fleet', 'opened']) this.onLive(type, () => this.again());
     this.onLive('status', () => this.drawSend());
@@ -91,7 +91,7 @@ export class MapsPage extends Page {
       h('ul', { class: 'revisions' }, layer.revisions.slice(0, 8).map(({ revision, agents, inactive, sample }) => {
         const bar = h('span', { class: revision === newest ? 'bar is-newest' : 'bar' });
         bar.style.width = `${Math.max(2, (agents / Math.max(1, total)) * 100)}%`;
-        return h('li', { title: some(sample) }, h('span', { class: 'revision' }, `rev ${revision}`),
+        return h('li', { title: some(sample) }, h('span', { class: 'revision' }, revision === null ? 'no revision' : `rev ${revision}`),
           h('span', { class: 'bar-place' }, bar), h('span', { class: 'bar-count' }, plural(agents, 'agent')),
           inactive ? badge('warn', `${plural(inactive, 'agent')} with entries not in force`, 'stopped') : null,
           agents === 1 ? sample.slice(0, 1).map((agent) => link(viewHash('agent', agent, { tab: 'maps' }), agent))
@@ -99,7 +99,7 @@ export class MapsPage extends Page {
       })), layer.revisions.length > 8 ? hint(`and ${plural(layer.revisions.length - 8, 'other revision')}`) : null,
       layer.refused.slice(0, 5).map(({ revision, code, name: word, detail, agents, sample }) =>
           h('div', { class: 'fault' }, icon('mapRefused'), h('div', null,
-            h('p', null, h('b', null, `rev ${revision}: ${code} ${word}`), ` by ${plural(agents, 'agent')}: `,
+            h('p', null, h('b', null, `${revision === null ? '' : `rev ${revision}: `}${code} ${word}`), ` by ${plural(agents, 'agent')}: `,
               agentLinks(sample, 4, agents)),
             hint(detail)))));
   }
@@ -131,7 +131,7 @@ export class MapsPage extends Page {
       fill(place, h('h3', null, 'What was in force before'),
         versions.length ? table('History', ['Layer', 'Revision', 'By', 'From', 'Until', 'Size', 'Changes', ''],
           versions.map((/** @type {Version} */ one) => [
-            one.layer, `rev ${one.revision}`, one.by ?? 'not known', since(one.from),
+            one.layer, one.revision === null ? '–' : `rev ${one.revision}`, one.by ?? 'not known', since(one.from),
             one.until === null ? badge('ok', 'in force') : since(one.until), bytes(one.bytes),
             `+${one.added} −${one.removed} ~${one.changed}`,
             one.until === null ? null : this.undoButton(target, one.revision)])) : hint('Nothing was.'));
@@ -197,7 +197,7 @@ export class MapsPage extends Page {
   async diff() {
     const place = this.diffPlace;
     const { target = '' } = this.view.options;
-    const asked = { target, document: JSON.parse(this.text.value), patch: this.patch.checked };
+    const asked = { target, document: JSON.parse(this.text.value) };
     fill(place, loading('Asking the agents…'));
     try {
       const answer = /** @type {DiffAnswer} */ (await post('/api/maps/diff', asked, this.end.signal));
@@ -223,7 +223,7 @@ export class MapsPage extends Page {
     if (!compared) return;
     const isGroup = compared.target.startsWith('@');
     ask({
-      title: `Send the ${compared.patch ? 'patch' : 'map'} to ${compared.target}`, act: 'Send it', path: '/api/maps',
+      title: `Send the draft to ${compared.target}`, act: 'Send it', path: '/api/maps',
       body: () => compared,
       text: isGroup ? 'It goes to all agents of the group, also to those that join later.'
         : 'The agent checks it, and keeps its old map when it refuses.',

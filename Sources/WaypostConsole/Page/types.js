@@ -78,7 +78,7 @@
  */
 /** @typedef {{ from: string, to: string, layer: string, entry: number | null, route: string | null }} Hop */
 /**
- * @typedef {{ agents: string[], build: string, url: string, final: string | null, route: string | null, hops: Hop[],
+ * @typedef {{ agents: string[], count: number, build: string, url: string, final: string | null, route: string | null, hops: Hop[],
  *   interceptors: string[], screen: string | null, failure: Fault | null, silent: boolean }} Resolution
  */
 /**
