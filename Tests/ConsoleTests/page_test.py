@@ -75,8 +75,11 @@ class PageTests(unittest.TestCase):
     # The fleet
 
     def test_problems_stand_above_the_list_and_narrow_it(self):
-        problem = wait_for("a problem", lambda: self.all(".problem"))[0]
-        count = int(re.search(r"([\d,]+) agent", problem.text)[1].replace(",", ""))
+        def found():
+            texts = [(one, one.text) for one in self.all(".problem-card")]
+            return [(one, int(count[1])) for one, text in texts if (count := re.search(r"(\d+) agents?", text))]
+
+        problem, count = wait_for("a problem", found)[0]
         problem.click()
         wait_for("the list", lambda: f"{count} of 300" in self.text(".filters") or count == 300)
         self.assertIn("problem=", self.js("return location.hash"))

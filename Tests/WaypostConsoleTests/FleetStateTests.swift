@@ -67,7 +67,7 @@ import WaypostMessages
                 online("k\(number)"), health("k\(number)", red: number <= 5 ? "no space left" : nil),
             ]
         }
-        let json = FleetView().json(of: state(messages), isComplete: true, now: now)
+        let json = FleetView().json(of: state(messages), isComplete: true, asOf: now, now: now)
         let problems = try #require(json["problems"]?.arrayValue)
         #expect(problems.count == 1)
         #expect(problems.first?["count"] == 5)
@@ -77,7 +77,8 @@ import WaypostMessages
     }
 
     @Test func `a fleet without problems says so`() {
-        let json = FleetView().json(of: state([online("k1"), health("k1")]), isComplete: true, now: now)
+        let json = FleetView().json(
+            of: state([online("k1"), health("k1")]), isComplete: true, asOf: now, now: now)
         #expect(json["problems"] == [])
         #expect(json["matched"] == 1)
     }
@@ -88,7 +89,7 @@ import WaypostMessages
         ])
         func names(_ items: [String: String]) throws -> [String] {
             let view = try FleetView(QueryItems(items))
-            return view.json(of: state, isComplete: true, now: now)["rows"]?.arrayValue?
+            return view.json(of: state, isComplete: true, asOf: now, now: now)["rows"]?.arrayValue?
                 .compactMap { $0["agent"]?.stringValue } ?? []
         }
         #expect(try names(["filter": "K2"]) == ["k2"])

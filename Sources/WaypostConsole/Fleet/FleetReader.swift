@@ -38,6 +38,12 @@ final class FleetReader: Service {
 
     var connection: Connection { connectionState.withLock { $0 } }
 
+    /// The time that what is known is of, in milliseconds since 1970: now, or when something was last heard.
+    func asOf(_ now: Int64) -> Int64 {
+        let connection = connection
+        return connection.broker != nil ? now : connection.heard ?? connection.since
+    }
+
     /// Looks at what is known, under the lock: nothing else may be called there.
     func read<Value>(_ body: (FleetState) -> Value) -> Value { state.withLock { body($0) } }
 
@@ -60,7 +66,6 @@ final class FleetReader: Service {
                 connectionState.withLock { connection in
                     if connection.broker != nil { connection.since = WallClock.now() }
                     connection.broker = nil
-                    connection.isComplete = false
                     connection.reason = "\(error)"
                 }
             }

@@ -114,7 +114,8 @@ struct FleetState: Sendable {
 
     private mutating func saw(event line: LogLine, now: Int64) {
         guard deduplicator.isNew(line.event, from: line.agent) else { return }
-        add(line, now: now)
+        // A failure is one line, whichever of its report and its event comes first.
+        if line.code == nil || !recent.contains(where: { line.tells(of: $0.line) }) { add(line, now: now) }
         guard let ref = line.event.ref else { return }
         commands.note(ref, of: line.agent, at: now) { command in
             command.subject = command.subject ?? line.event.url.map { RouteURL.withoutValues($0) }
@@ -138,12 +139,14 @@ struct FleetState: Sendable {
                 command.subject = command.subject ?? report.url
             }
         }
-        // One line for each failure: the event knows the process and the thread, the report does not.
-        guard !lines.lines(before: lines.next).prefix(64).contains(where: { $0.line.tells(of: line) }) else {
-            return
-        }
+        guard !recent.contains(where: { $0.line.tells(of: line) }) else { return }
+        var line = line
+        line.event.tag = report.origin.rawValue.prefix(1).uppercased() + report.origin.rawValue.dropFirst()
         add(line, now: now)
     }
+
+    /// The lines among which the other half of a failure is looked for.
+    private var recent: some Sequence<NumberedLine> { lines.lines(before: lines.next).prefix(256) }
 
     private mutating func add(_ line: LogLine, now: Int64) {
         let error = roster.clockError(of: line.agent, now: now)

@@ -140,7 +140,7 @@ export class AgentPage extends Page {
         ['State', conditionBadge(row.condition), h('span', null,
           row.state === CONDITIONS[row.condition][1] ? '' : `${row.state}, `,
           since(row.since, row.sinceAtLeast ? 'for over ' : 'since '))],
-        ['Health', health ? badge({ green: 'ok', red: 'bad' }[health.status] ?? 'warn', health.status)
+        ['Health', health ? badge(isGone ? 'plain' : { green: 'ok', red: 'bad' }[health.status] ?? 'warn', health.status)
             : badge('plain', 'not known', 'unknown'),
           health ? since(health.asOf, 'as of ') : null],
         ['Last heard', since(row.heard)],

@@ -82,13 +82,14 @@ struct ConsoleServer: HTTPResponder {
 
     private func read(_ words: [String], _ query: QueryItems) async throws -> JSONValue {
         let now = WallClock.now()
+        let asOf = reader.asOf(now)
         switch (words.first, words.count) {
         case ("fleet", 1):
             let view = try FleetView(query)
             let isComplete = reader.connection.isComplete
-            return reader.read { view.json(of: $0, isComplete: isComplete, now: now) }
-        case ("maps", 1): return reader.read { $0.mapsJSON(now: now) }
-        case ("failures", 1): return reader.read { $0.failuresJSON(now: now) }
+            return reader.read { view.json(of: $0, isComplete: isComplete, asOf: asOf, now: now) }
+        case ("maps", 1): return reader.read { $0.mapsJSON(asOf: asOf) }
+        case ("failures", 1): return reader.read { $0.failuresJSON(asOf: asOf, now: now) }
         case ("health", 1): return status.health
         case ("status", 1): return status.json
         case ("log", 1):
@@ -105,7 +106,7 @@ struct ConsoleServer: HTTPResponder {
             let limit = try query.number("limit", in: 1...500) ?? 100
             return reader.read { state in
                 [
-                    "asOf": .int(now), "commands": .array(state.commands.newest(limit).map(\.json)),
+                    "asOf": .int(asOf), "commands": .array(state.commands.newest(limit).map(\.json)),
                     "since": .int(state.began),
                 ]
             }
@@ -113,7 +114,7 @@ struct ConsoleServer: HTTPResponder {
             guard let agent = query["agent"] else { throw ViewError.invalid("agent is missing") }
             return try await asking.command(words[1], agent)
         case ("contract", 2): return try await asking.routes(words[1])
-        case ("agents", 2): return reader.read { $0.agentJSON(words[1], now: now) }
+        case ("agents", 2): return reader.read { $0.agentJSON(words[1], asOf: asOf, now: now) }
         case ("agents", 3): return try await readAgent(words[1], words[2], query, now)
         default: throw ViewError.notFound("there is no /\(words.joined(separator: "/"))")
         }

@@ -22,7 +22,7 @@ struct StatusView: Sendable {
             )
         }
         return [
-            "now": .int(now), "asOf": .init(connection.heard), "connected": .bool(connection.broker != nil),
+            "now": .int(now), "asOf": .int(reader.asOf(now)), "connected": .bool(connection.broker != nil),
             "since": .int(connection.since), "broker": .string(connection.broker ?? backend.settings.place),
             "root": .string(backend.settings.root), "sender": .string(backend.settings.name),
             "commands": .bool(allowsCommands), "version": .string(Version.current),
@@ -55,7 +55,7 @@ struct StatusView: Sendable {
             "cpu": .double(Double(usage.cpu) / Double(uptime)),
             "lines": [
                 "kept": .int(Int64(lines)), "capacity": .int(Int64(LineRing.capacity)),
-                "perSecond": .double(rate),
+                "perSecond": .double(rate), "dropped": .int(tabs.dropped),
             ],
             "agents": .int(Int64(agents)), "lost": .int(Int64(connection.lost)),
             "lag": lag.map { ["p50": .int($0.p50), "p99": .int($0.p99)] } ?? .null,

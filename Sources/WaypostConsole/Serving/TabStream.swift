@@ -56,6 +56,7 @@ struct TabStream: Sendable {
         if let frame {
             nextLine = frame.next
             dropped += frame.dropped
+            tabs.drop(frame.dropped)
             if !frame.lines.isEmpty || frame.dropped > 0 {
                 for line in frame.lines { tabs.sent(after: now &- line.arrived) }
                 Self.add(
@@ -104,6 +105,7 @@ final class Tabs: Sendable {
 
     private struct State {
         var open = 0
+        var dropped: Int64 = 0
         /// The last times from a line's arrival to its sending, in milliseconds.
         var lags: [Int64] = []
         var nextLag = 0
@@ -113,6 +115,11 @@ final class Tabs: Sendable {
     private let state = Guarded(State())
 
     var count: Int { state.withLock { $0.open } }
+
+    /// How many lines went by while a tab did not read.
+    var dropped: Int64 { state.withLock { $0.dropped } }
+
+    func drop(_ count: Int64) { state.withLock { $0.dropped += count } }
 
     /// False when there are too many.
     func enter() -> Bool {

@@ -4,22 +4,23 @@ import WaypostMessages
 
 extension FleetState {
     /// One agent, as far as it is known without asking it.
-    func agentJSON(_ agent: String, now: Int64) -> JSONValue {
+    func agentJSON(_ agent: String, asOf: Int64, now: Int64) -> JSONValue {
         guard let row = rows[agent], let member = roster.members[agent] else {
             let nearest = NearestNames.find(agent, among: rows.keys)
             return [
-                "asOf": .int(now), "found": false, "nearest": .array(nearest.map(JSONValue.string)),
+                "asOf": .int(asOf), "found": false, "nearest": .array(nearest.map(JSONValue.string)),
                 "row": .null, "health": .null, "log": .null, "waiting": .null, "maps": [], "refused": .null,
                 "held": [],
             ]
         }
         let applied = member.map ?? member.healthJSON?["map"] ?? .null
         return [
-            "asOf": .int(now), "found": true, "nearest": [],
+            "asOf": .int(asOf), "found": true, "nearest": [],
             "row": FleetView.json(of: row, self, now: now),
             "health": member.health.map { Self.json(of: $0, row.summary, member.healthJSON ?? .null) }
                 ?? .null,
-            "log": member.healthJSON?["log"]?["override"].map { asked in
+            "log": member.healthJSON?["log"]?["override"].flatMap { asked -> JSONValue? in
+                guard asked.objectValue != nil else { return nil }
                 let error = roster.clockError(of: agent, now: now)
                 let until = asked["until"]?.intValue.map {
                     $0.subtractingReportingOverflow(error).partialValue
@@ -37,7 +38,8 @@ extension FleetState {
     private static func json(of health: Health, _ summary: AgentSummary, _ json: JSONValue) -> JSONValue {
         let limits = (json["limits"]?.objectValue ?? [:]).sorted { $0.key < $1.key }
         return [
-            "asOf": .init(summary.asOf), "status": .string(health.status),
+            "asOf": .init(summary.asOf),
+            "status": .string(summary.health == "-" ? "was \(health.status)" : health.status),
             "checks": .array(
                 health.checks.map { check in
                     [
@@ -90,7 +92,7 @@ extension FleetState {
     }
 
     /// Which maps are in force over the fleet, as far as the broker keeps it.
-    func mapsJSON(now: Int64) -> JSONValue {
+    func mapsJSON(asOf: Int64) -> JSONValue {
         struct Use {
             var agents = 0
             var inactive = 0
@@ -132,7 +134,7 @@ extension FleetState {
         }
         let names = Set(inForce.keys).union(refused.keys).sorted().prefix(500)
         return [
-            "asOf": .int(now),
+            "asOf": .int(asOf),
             "layers": .array(
                 names.map { name in
                     [

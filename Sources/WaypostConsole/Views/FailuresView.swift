@@ -4,9 +4,9 @@ import WaypostMessages
 
 extension FleetState {
     /// The failures since the console began to watch, grouped as `waypost failures` does.
-    func failuresJSON(limit: Int = 200, now: Int64) -> JSONValue {
+    func failuresJSON(limit: Int = 200, asOf: Int64, now: Int64) -> JSONValue {
         [
-            "asOf": .int(now), "since": .int(began), "total": .int(failures.total),
+            "asOf": .int(asOf), "since": .int(began), "total": .int(failures.total),
             "groups": .array(
                 failures.groups.sorted.prefix(limit).map { group in
                     let advice = CodeExplanation.find("\(group.code.number)")

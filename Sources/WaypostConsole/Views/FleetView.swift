@@ -52,14 +52,14 @@ struct FleetView: Sendable {
         limit = try query.number("limit", in: 1...Self.maximumRows) ?? 100
     }
 
-    func json(of state: FleetState, isComplete: Bool, now: Int64) -> JSONValue {
+    func json(of state: FleetState, isComplete: Bool, asOf: Int64, now: Int64) -> JSONValue {
         let words = filter.lowercased()
         let chosen = state.rows.values.filter { row in holds(for: row, words, state) }
         let sorted = sort(chosen, state, now)
         var counts = Dictionary(uniqueKeysWithValues: Roster.Condition.all.map { ($0.key, Int64(0)) })
         for row in state.rows.values { counts[row.summary.condition.key, default: 0] += 1 }
         return [
-            "revision": .int(state.revision), "asOf": .int(now), "complete": .bool(isComplete),
+            "revision": .int(state.revision), "asOf": .int(asOf), "complete": .bool(isComplete),
             "total": .int(Int64(state.rows.count)), "matched": .int(Int64(sorted.count)),
             "counts": .object(counts.mapValues(JSONValue.int)),
             "problems": .array(problems(of: chosen).map(\.json)),
@@ -133,7 +133,12 @@ struct FleetView: Sendable {
         var since: Int64?
 
         static func text(of summary: AgentSummary) -> String {
-            summary.problem.isEmpty ? summary.condition.word : summary.problem.cut(to: maximumText)
+            guard summary.problem.isEmpty else { return summary.problem.cut(to: maximumText) }
+            return switch summary.condition {
+            case .lost: "the connection was lost"
+            case .unknown: "what the broker keeps does not tell"
+            default: summary.condition.word
+            }
         }
 
         var json: JSONValue {
