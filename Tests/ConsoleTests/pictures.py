@@ -1,12 +1,12 @@
 """Pictures of each page of the console, to be looked at: light, dark, narrow, with many, few and no agents, and without
-the broker. Usage: scripts/console --pictures [FOLDER]"""
+the broker. Usage: scripts/console --pictures [FOLDER]; --pictures --readme makes those of the README."""
 
 import pathlib
 import sys
 import tempfile
 import time
 
-from harness import TOKEN, Broker, Console, Fleet, browser, scheme, wait_for
+from harness import TOKEN, TOP, Broker, Console, Fleet, browser, scheme, wait_for
 from selenium.webdriver.common.by import By
 
 PAGES = ["fleet", "maps", "where", "log", "failures", "commands", "console"]
@@ -54,7 +54,8 @@ def with_fleet(folder, agents, each):
 
 
 def main():
-    folder = pathlib.Path(sys.argv[1] if len(sys.argv) > 1 else ".build-console/pictures")
+    words = [word for word in sys.argv[1:] if word != "--readme"]
+    folder = pathlib.Path(words[0] if words else ".build-console/pictures")
     folder.mkdir(parents=True, exist_ok=True)
 
     def many(camera, console, broker):
@@ -91,6 +92,18 @@ def main():
         for page in PAGES:
             camera.take(f"0-{page}", f"#/{page}")
 
+    def readme(camera, console, broker):
+        name = console.get("/api/fleet?state=healthy&group=lobby")["rows"][0]["agent"]
+        console.request("/api/maps", {"target": name, "document": [
+            {"routerType": 1, "orginPath": "scheme://router/demo", "targetPath": "scheme://router/demo1"},
+            {"routerType": 3, "path": "scheme://router/printer"}]})
+        wait_for("failures", lambda: console.get("/api/failures")["groups"])
+        time.sleep(70)
+        camera.take("console-fleet", "#/fleet", width=1080, height=680)
+        camera.take("console-maps", f"#/maps?target={name}", width=1080, height=680)
+
+    if "--readme" in sys.argv:
+        return with_fleet(TOP / "Sources/WaypostAgent/WaypostAgent.docc/Resources", 400, readme)
     with_fleet(folder, 10_000, many)
     with_fleet(folder, 3, few)
     with_fleet(folder, 0, none)

@@ -125,6 +125,9 @@ class ServerTests(unittest.TestCase):
             status, answer = self.console.request(path)
             self.assertEqual(status, 400)
             self.assertIn(word, answer["error"]["message"])
+        # A browser writes a space as a plus.
+        self.assertEqual(self.console.get("/api/log?log=level:W+-tag:x%2By&limit=1")["lines"][:2],
+                         self.console.get("/api/log?log=level:W%20-tag:x%2By&limit=1")["lines"][:2])
         for body in ("[", "null", "5"):
             status, _ = self.console.request("/api/resolve", body)
             self.assertEqual(status, 400)

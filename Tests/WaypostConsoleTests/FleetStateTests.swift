@@ -104,6 +104,13 @@ import WaypostMessages
         }
     }
 
+    @Test func `a query is read as a browser writes it`() throws {
+        let items = QueryItems(query: "log=level%3AW+tag:x%2By&agent=&filter=a%20b&&=&x")
+        #expect(items["log"] == "level:W tag:x+y")
+        #expect(items["filter"] == "a b")
+        #expect(items["agent"] == nil && items["x"] == nil)
+    }
+
     @Test func `what comes and goes stands in the time line`() {
         let events = state([online("k1"), lost("k1"), online("k1", epoch: 2)]).timeline(of: "k1")
         #expect(events.map(\.title) == ["lost", "healthy"])

@@ -91,7 +91,7 @@ export class MapsPage extends Page {
       h('ul', { class: 'revisions' }, layer.revisions.slice(0, 8).map(({ revision, agents, inactive, sample }) => {
         const bar = h('span', { class: revision === newest ? 'bar is-newest' : 'bar' });
         bar.style.width = `${Math.max(2, (agents / Math.max(1, total)) * 100)}%`;
-        return h('li', { title: some(sample) }, h('span', { class: 'revision' }, revision === null ? 'no revision' : `rev ${revision}`),
+        return h('li', { title: some(sample) }, h('span', { class: 'revision' }, revision === null ? '–' : `rev ${revision}`),
           h('span', { class: 'bar-place' }, bar), h('span', { class: 'bar-count' }, plural(agents, 'agent')),
           inactive ? badge('warn', `${plural(inactive, 'agent')} with entries not in force`, 'stopped') : null,
           agents === 1 ? sample.slice(0, 1).map((agent) => link(viewHash('agent', agent, { tab: 'maps' }), agent))

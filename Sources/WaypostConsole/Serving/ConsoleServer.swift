@@ -45,10 +45,7 @@ struct ConsoleServer: HTTPResponder {
         }
         guard isAPI else { return file(path, request) }
         do {
-            let query = QueryItems(
-                Dictionary(
-                    request.uri.queryParameters.map { (String($0.key), String($0.value)) },
-                    uniquingKeysWith: { $1 }))
+            let query = QueryItems(query: request.uri.query ?? "")
             let words = path.split(separator: "/").dropFirst().map(String.init)
             switch request.method {
             case .get where words == ["events"]: return try stream(query, request)

@@ -64,6 +64,17 @@ struct QueryItems: Sendable {
 
     init(_ items: [String: String]) { self.items = items }
 
+    /// Reads a query as a browser writes it: a plus is a space.
+    init(query: String) {
+        var items: [String: String] = [:]
+        for pair in query.split(separator: "&") {
+            let parts = pair.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
+                .map { PercentCoding.decode($0.replacing("+", with: " ")) }
+            if let name = parts.first { items[name] = parts.count > 1 ? parts[1] : "" }
+        }
+        self.items = items
+    }
+
     /// Nil for one that is absent or empty.
     subscript(name: String) -> String? {
         items[name].flatMap { $0.isEmpty ? nil : $0 }
