@@ -36,7 +36,7 @@ extension RouteRegistrar {
     ///     try router.register("myapp://orders/:id") { request in … }
     ///
     /// The arguments are those of
-    /// ``Route/init(_:name:priority:kind:takesDeeper:idempotent:jumpType:metadata:defaults:parameters:redirect:handler:)``,
+    /// ``Route/init(_:name:priority:kind:takesDeeper:idempotent:jumpType:metadata:defaults:parameters:redirect:handler:)-(_,_,_,_,_,_,_,_,_,_,_,Route.Handler)``,
     /// and `replacing` is that of ``register(_:replacing:)``.
     @discardableResult
     public func register(

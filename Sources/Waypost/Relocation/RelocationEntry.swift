@@ -24,7 +24,7 @@ public struct RelocationEntry: Sendable, Hashable {
     public var kind: Kind
     /// Parameters that the entry adds to an open.
     public var params: [String: JSONValue]
-    /// The URLs to which a redirect does not apply: patterns in the language of routes, at most ``maximumExceptions``.
+    /// The URLs to which a redirect does not apply: patterns in the language of routes, at most 64.
     public var except: [String]
     /// When the entry applies: an object as the wire protocol has it; nil for always.
     ///

@@ -4,7 +4,7 @@ extension Route {
     ///     try router.register(.page("myapp://orders/:id", name: "OrderScreen", in: stack))
     ///
     /// The first navigator of a registered page is ``Router/navigator``. The other arguments are those of
-    /// ``init(_:name:priority:kind:takesDeeper:idempotent:jumpType:metadata:defaults:parameters:redirect:handler:)``.
+    /// ``init(_:name:priority:kind:takesDeeper:idempotent:jumpType:metadata:defaults:parameters:redirect:handler:)-(_,_,_,_,_,_,_,_,_,_,_,Route.Handler)``.
     public static func page(
         _ pattern: RouteKey, name: String? = nil, priority: Int = 0, in navigator: any Navigator,
         kind: RouteKind = .page, takesDeeper: Bool = false, idempotent: Bool = true,
