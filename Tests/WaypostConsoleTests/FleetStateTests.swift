@@ -140,7 +140,7 @@ import WaypostMessages
             "id": "c-1", "type": "reply", "status": "failed", "code": 404, "name": "NO_ROUTE",
         ]
         var state = FleetState(topics: topics, began: now)
-        state.sends("c-1", to: "k1", "open", "kiosk://gone", now: now)
+        state.sends("c-1", to: "k1", "open", "kiosk://gone", as: "console", now: now)
         state.saw(failure("k1", id: "f-1", ref: "c-1"), now: now + 1)
         state.saw(message(topics.reply(of: "k1", to: "console"), reply.serialized()), now: now + 2)
         let commands = state.commands.newest(10)

@@ -48,7 +48,8 @@ final class FleetReader: Service {
     func read<Value>(_ body: (FleetState) -> Value) -> Value { state.withLock { body($0) } }
 
     func sends(_ id: String, to agent: String, _ type: String, _ subject: String?) {
-        state.withLock { $0.sends(id, to: agent, type, subject, now: WallClock.now()) }
+        let sender = backend.settings.name
+        state.withLock { $0.sends(id, to: agent, type, subject, as: sender, now: WallClock.now()) }
     }
 
     func run() async throws {

@@ -171,9 +171,12 @@ struct FleetState: Sendable {
     }
 
     /// Takes note of a command that the console sends itself.
-    mutating func sends(_ id: String, to agent: String, _ type: String, _ subject: String?, now: Int64) {
+    mutating func sends(
+        _ id: String, to agent: String, _ type: String, _ subject: String?, as sender: String, now: Int64
+    ) {
         commands.note(id, of: agent, at: now) { command in
             (command.type, command.subject, command.sent) = (type, subject, now)
+            command.sender = sender
         }
     }
 }

@@ -8,8 +8,9 @@ struct SeenCommand: Sendable {
     var type: String?
     /// The URL, or the method.
     var subject: String?
-    /// Nil where the console only heard of it.
+    /// When the console sent it, and under which name; nil where it only heard of it.
     var sent: Int64?
+    var sender: String?
     var seen: Int64
     var ended: Int64?
     var code: Code?
@@ -18,7 +19,8 @@ struct SeenCommand: Sendable {
     var json: JSONValue {
         [
             "id": .string(id), "agent": .string(agent), "type": .init(type), "what": .init(subject),
-            "sent": .init(sent), "received": .null, "running": .null, "ended": .init(ended),
+            "from": .init(sender), "sent": .init(sent), "received": .null, "running": .null,
+            "ended": .init(ended),
             "seen": .int(seen), "attempt": .null, "code": .init(code.map { Int64($0.number) }),
             "name": .init(code?.name), "detail": .init(detail),
             "state": .string(code != nil || ended != nil ? "ended" : "unknown"),

@@ -15,14 +15,16 @@ struct StatusView: Sendable {
     var json: JSONValue {
         let now = WallClock.now()
         let connection = reader.connection
-        let (agents, problems, rate) = reader.read { state in
+        let (began, agents, problems, rate) = reader.read { state in
             (
+                state.began,
                 state.rows.count, state.rows.values.count { $0.summary.condition.isTrouble },
                 state.lines.perSecond(at: now)
             )
         }
         return [
-            "now": .int(now), "asOf": .int(reader.asOf(now)), "connected": .bool(connection.broker != nil),
+            "now": .int(now), "asOf": .int(reader.asOf(now)), "started": .int(began),
+            "connected": .bool(connection.broker != nil),
             "since": .int(connection.since), "broker": .string(connection.broker ?? backend.settings.place),
             "root": .string(backend.settings.root), "sender": .string(backend.settings.name),
             "commands": .bool(allowsCommands), "version": .string(Version.current),
@@ -58,7 +60,7 @@ struct StatusView: Sendable {
                 "perSecond": .double(rate), "dropped": .int(tabs.dropped),
             ],
             "agents": .int(Int64(agents)), "lost": .int(Int64(connection.lost)),
-            "lag": lag.map { ["p50": .int($0.p50), "p99": .int($0.p99)] } ?? .null,
+            "lag": ["p50": .init(lag?.p50), "p99": .init(lag?.p99)],
             "checks": [
                 check(
                     "broker", connection.broker != nil,
