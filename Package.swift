@@ -218,7 +218,9 @@ let package = Package(
 // Only for scripts/test --macros: tests of macros are built for the host, and with them all others, but no module of an
 // executable, which these import.
 if Context.environment["WAYPOST_MACROS"] != nil {
-    package.targets.removeAll { ["FuzzTests", "EndToEndTests", "FaultTests"].contains($0.name) }
+    package.targets.removeAll {
+        ["FuzzTests", "EndToEndTests", "FaultTests", "WaypostConsoleTests"].contains($0.name)
+    }
 }
 
 // Only for scripts/fuzz: an executable, of libFuzzer or the one that measures, in the place of the tests, and the
