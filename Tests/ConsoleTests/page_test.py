@@ -167,7 +167,6 @@ class PageTests(unittest.TestCase):
         script = "<script>window.attacked=1</script><img src=x onerror='window.attacked=2'>"
         event = {"t": int(time.time() * 1000), "l": "W", "tag": "Attack", "boot": "B", "seq": 1, "pid": 1,
                  "tid": 1, "msg": script, "type": 0, "url": "javascript:window.attacked=3"}
-        time.sleep(0.5)
         publish(self.broker, "waypost/v1/attacker-1/log/w", json.dumps(event))
         wait_for("the line", lambda: script in self.text("main"))
         rows = self.rows()
@@ -206,7 +205,7 @@ class PageTests(unittest.TestCase):
         self.size(360, 740)
         for page in PAGES:
             self.go(f"#/{page}")
-            time.sleep(0.3)
+            wait_for("the status", lambda: "agents" in self.text("status-bar"))
             width = self.js("return document.documentElement.scrollWidth")
             self.assertLessEqual(width, 360, page)
 
@@ -221,7 +220,7 @@ class PageTests(unittest.TestCase):
     def test_every_control_has_a_name(self):
         for page in PAGES + ["agent/kiosk-1"]:
             self.go(f"#/{page}")
-            time.sleep(0.5)
+            wait_for("the status", lambda: "agents" in self.text("status-bar"))
             nodes = self.driver.execute_cdp_cmd("Accessibility.getFullAXTree", {})["nodes"]
             for node in nodes:
                 role = node.get("role", {}).get("value")

@@ -57,7 +57,7 @@ final class Simulation: Sendable {
     /// How many agents have a problem, by what it is.
     var problems: [SimulatedFault: Int] { fleet.withLock(\.problems) }
 
-    /// A clock that nobody sets.
+    /// A clock that is never set.
     private var now: Int64 { begun.wall + (ContinuousClock.now - begun.instant).milliseconds }
 
     // MARK: Coming up

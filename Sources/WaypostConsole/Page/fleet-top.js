@@ -30,7 +30,7 @@ export function fleetTop(fleet, options, change) {
       : wellLine(fleet)];
 }
 
-// That nothing is wrong, where that is so; of what is old nobody can say that it is well now.
+// That nothing is wrong, where that is so; old data does not show that all is well now.
 /** @param {Fleet} fleet */
 function wellLine({ total, complete, counts, asOf }) {
   if (!total || !complete || counts.lost || counts.failing || counts.mapRefused || counts.unclear) return null;

@@ -165,7 +165,7 @@ export class LogView extends HTMLElement {
   async start() {
     const isAgain = this.isDrawn && this.isReady;
     if (check(this.text).error) {
-      fill(this.state, emptyState('warn', 'The query has a fault', 'Nothing is asked for until it is mended.'));
+      fill(this.state, emptyState('warn', 'The query is not valid', 'Correct it to see lines.'));
       return;
     }
     if (isAgain && (this.at !== null || !this.isWhole)) return;

@@ -72,7 +72,7 @@ final class Gatekeeper: Sendable {
         else { throw .noToken }
     }
 
-    /// A cookie for whoever shows the token; nil for a wrong one.
+    /// A cookie in exchange for the token; nil for a wrong one.
     func openSession(_ shown: String) -> String? {
         guard Self.isSame(shown, token) else { return nil }
         let session = Self.secret()
@@ -95,7 +95,7 @@ final class Gatekeeper: Sendable {
         return zip(one.utf8, other.utf8).reduce(UInt8(0)) { $0 | ($1.0 ^ $1.1) } == 0
     }
 
-    /// 32 characters that no one guesses.
+    /// 128 random bits in hexadecimal.
     static func secret() -> String {
         var random = SystemRandomNumberGenerator()
         let letters = Array("0123456789abcdef")
