@@ -51,6 +51,12 @@ import Waypost
     // end snippet
 
     // snippet
+    func sum(on services: ServiceRegistry) async throws -> Int {
+        try await services.call("CalculatorService", "add", with: 40, 2, as: Int.self)
+    }
+    // end snippet
+
+    // snippet
     func guardPrinting(on services: ServiceRegistry) -> RegistrationHandle {
         services.willCall("operators only") { call in
             guard call.service == "PrinterService" else { return .proceed }
@@ -102,6 +108,7 @@ import Waypost
         }
         #expect(failure.code == .badField)
         #expect(failure.detail.contains("argument \"b\""))
+        #expect(try await sum(on: services) == 42)
     }
 
     @Test func `a hook sees who calls, and a method asks for it`() async throws {

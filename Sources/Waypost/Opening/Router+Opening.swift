@@ -148,6 +148,28 @@ extension Router {
         }
         return opening
     }
+
+    /// Asks the hooks in turn, each with the URL of the one before.
+    nonisolated(nonsending) func ask(_ hooks: [OpenHook], _ state: inout OpenState) async -> OpenEvent {
+        for hook in hooks {
+            var pending = state.call
+            pending.url = state.url.text
+            let limit = WorkLimit(hook.deadline)
+            let decision = await hook.work.run(
+                with: pending, limit, clock: configuration.clock, scope: state.scope
+            ).result(of: hook.name, limit)
+            switch decision {
+            case .success(.proceed): continue
+            case .success(.open(let url)):
+                notifyRedirect(pending.url, url, by: hook.name, pending.context.ref)
+                state.begin(at: url)
+            case .success(.stop(let reason)):
+                return .ended(OpenEnd(.intercepted(by: hook.name, reason: reason)))
+            case .failure(let failure): return .ended(OpenEnd(Outcome(failure)))
+            }
+        }
+        return .nothing
+    }
 }
 
 extension RouterEvent {

@@ -25,6 +25,8 @@ extension ServiceArguments {
 struct ArgumentSource: Sendable {
     var positional: [JSONValue] = []
     var labeled: [String: JSONValue] = [:]
+    /// Values of the program in place of `positional`: one of the parameter's type is handed over as it is.
+    var native: [any Encodable & Sendable] = []
     /// Whether `"2"` may be an integer: true for what came in a URL.
     var readsText = false
     /// Whether labels that the method does not have are passed over: true for what is left of a query.
@@ -32,8 +34,17 @@ struct ArgumentSource: Sendable {
     /// Whether a single argument that no label names takes all there is, as TheRouter promises for queries.
     var mayTakeAll = false
 
-    /// The arguments as the caller gave them.
-    var arguments: ServiceArguments { labeled.isEmpty ? .positional(positional) : .labeled(labeled) }
+    /// The arguments as the caller gave them; a native one that can't be written as JSON is null.
+    var arguments: ServiceArguments {
+        if !native.isEmpty {
+            return .positional(native.map { (try? JSONValueEncoder().encode($0)) ?? .null })
+        }
+        return labeled.isEmpty ? .positional(positional) : .labeled(labeled)
+    }
+
+    init(native: [any Encodable & Sendable]) {
+        self.native = native
+    }
 
     init(_ arguments: ServiceArguments) {
         switch arguments {
@@ -53,9 +64,9 @@ struct ArgumentReader {
     init(method: MethodName, source: ArgumentSource) throws(Failure) {
         self.method = method
         self.source = source
-        guard source.positional.count <= method.labels.count else {
-            throw .badField(
-                "\(method.full) takes \(method.labels.count) arguments but got \(source.positional.count)")
+        let count = max(source.positional.count, source.native.count)
+        guard count <= method.labels.count else {
+            throw .badField("\(method.full) takes \(method.labels.count) arguments but got \(count)")
         }
         guard !source.ignoresUnknown, !source.labeled.isEmpty else { return }
         let known = Set(method.labels + ["ivar1", "ivar2"].prefix(method.labels.count))
@@ -68,6 +79,7 @@ struct ArgumentReader {
     }
 
     mutating func next<T: Decodable>(_ type: T.Type) throws -> T {
+        if !source.native.isEmpty, let native: T = nextNative() { return native }
         let (name, found) = try next("\(type)", isOptional: T.self is any AbsentValue.Type)
         guard let found else { return try none(type, name) }
         do {
@@ -77,6 +89,15 @@ struct ArgumentReader {
         }
     }
 
+    /// The next argument as the program gave it, when it has this type.
+    private mutating func nextNative<T>() -> T? {
+        guard source.native.indices.contains(place), place < method.labels.count,
+            let value = source.native[place] as? T
+        else { return nil }
+        place += 1
+        return value
+    }
+
     /// The next argument's name for people, and its value; nil when it is absent and may be.
     mutating func next(
         _ type: @autoclosure () -> String, isOptional: @autoclosure () -> Bool
@@ -84,7 +105,7 @@ struct ArgumentReader {
         guard place < method.labels.count else { throw missing("\(place + 1)", type()) }
         let label = method.labels[place]
         let name = label == "_" ? "\(place + 1)" : label
-        let found = value(label)
+        let found = try value(label, name)
         place += 1
         guard found != nil || isOptional() else { throw missing(name, type()) }
         return (name, found)
@@ -102,7 +123,14 @@ struct ArgumentReader {
         .badField("argument \"\(name)\" of \(method.full) is missing (\(type))")
     }
 
-    private func value(_ label: String) -> JSONValue? {
+    private func value(_ label: String, _ name: String) throws(Failure) -> JSONValue? {
+        if source.native.indices.contains(place) {
+            do {
+                return try JSONValueEncoder().encode(source.native[place])
+            } catch {
+                throw .badField("argument \"\(name)\" of \(method.full) can't be written as JSON: \(error)")
+            }
+        }
         if source.positional.indices.contains(place) { return source.positional[place] }
         if label != "_", let value = source.labeled[label] { return value }
         if let value = source.labeled["ivar\(place + 1)"], place < 2 { return value }

@@ -115,11 +115,51 @@ extension ServiceRegistry {
         _ service: String, _ method: String, arguments: ServiceArguments = .positional([]),
         result: ServiceResultType = .value, deadline: Duration? = .seconds(10), context: OpenContext = .init()
     ) async -> Result<JSONValue, Failure> {
+        await call(
+            service, method, ArgumentSource(arguments), result: result, deadline: deadline, context: context)
+    }
+
+    /// Runs an exposed method with values of the program, and gives its result as a type.
+    ///
+    ///     let sum = try await services.call("CalculatorService", "add", with: 40, 2, as: Int.self)
+    ///
+    /// A value of the parameter's type reaches the method as it is; one of another type is written as JSON and read, so
+    /// that an integer may stand for a `Double`. Hooks are asked as for each call.
+    /// - Parameters:
+    ///   - service: The exposed name.
+    ///   - method: The Swift name (`add(a:b:)`), its base where unambiguous, or the Objective-C selector.
+    ///   - arguments: In the order of the method's parameters.
+    ///   - type: The type of the result; `JSONValue.self` takes any, and null for a method without one.
+    ///   - deadline: As for ``call(_:_:arguments:result:deadline:context:)``.
+    ///   - context: The caller, and its conditions.
+    /// - Throws: The failure of the call; `BAD_FIELD` when its result is not of the type.
+    nonisolated(nonsending) public func call<each Argument: Encodable & Sendable, Answer: Decodable>(
+        _ service: String, _ method: String, with arguments: repeat each Argument, as type: Answer.Type,
+        deadline: Duration? = .seconds(10), context: OpenContext = .init()
+    ) async throws(Failure) -> Answer {
+        var native: [any Encodable & Sendable] = []
+        for argument in repeat each arguments { native.append(argument) }
+        let answer = try await call(
+            service, method, ArgumentSource(native: native), result: .value, deadline: deadline,
+            context: context
+        ).get()
+        do {
+            return try JSONValueDecoder().decode(type, from: answer)
+        } catch {
+            throw .badField("the result of \(service).\(method) \(DecodingError.reason(of: error))")
+        }
+    }
+
+    /// Runs an exposed method for a call that may lie within another.
+    nonisolated(nonsending) private func call(
+        _ service: String, _ method: String, _ source: ArgumentSource, result: ServiceResultType,
+        deadline: Duration?, context: OpenContext
+    ) async -> Result<JSONValue, Failure> {
         do throws(Failure) {
             let scope = try OpenScope.current.entered(by: "\(service).\(method)")
             return await call(
-                service, method, source: ArgumentSource(arguments), result: result, deadline: deadline,
-                context: context, scope: scope
+                service, method, source: source, result: result, deadline: deadline, context: context,
+                scope: scope
             ).result
         } catch {
             notify(
