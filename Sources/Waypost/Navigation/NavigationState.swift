@@ -77,7 +77,7 @@ public struct NavigationState: Sendable, Hashable, Codable {
     /// The screen in front; nil before the first was shown.
     public var top: Screen? { stack.last }
     /// How many screens there are.
-    public var count: Int { tabs.reduce(0) { $0 + $1.count } + modals.reduce(0) { $0 + $1.count } }
+    package var count: Int { tabs.reduce(0) { $0 + $1.count } + modals.reduce(0) { $0 + $1.count } }
 
     /// Shows a screen as its presentation says.
     ///
