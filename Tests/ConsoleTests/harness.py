@@ -153,6 +153,27 @@ class Fleet:
             self.process = None
 
 
+class Agent:
+    """`waypost agent` as a process."""
+
+    def __init__(self, broker, name):
+        self.state = tempfile.TemporaryDirectory()
+        self.log = tempfile.NamedTemporaryFile(mode="w+", suffix=".log")
+        self.process = subprocess.Popen(
+            [
+                str(PROGRAMS / "waypost"), "agent", "--agent", name, "--demo", "--broker", broker.url,
+                "--state", self.state.name,
+            ],
+            stdout=self.log, stderr=self.log)
+
+    def stop(self):
+        if self.process:
+            self.process.terminate()
+            self.process.wait(timeout=LIMIT)
+            self.process = None
+            self.state.cleanup()
+
+
 def browser(width=1280, height=900, dark=False):
     options = webdriver.ChromeOptions()
     for word in (

@@ -6,7 +6,7 @@ import tempfile
 import time
 import unittest
 
-from harness import LIMIT, TOKEN, Broker, Console, Fleet, browser, publish, scheme, wait_for
+from harness import LIMIT, TOKEN, Agent, Broker, Console, Fleet, browser, publish, scheme, wait_for
 from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
 
@@ -138,6 +138,17 @@ class PageTests(unittest.TestCase):
             self.go(f"#/agent/{name}?tab={tab}")
             wait_for("the agent", lambda: name in self.text("main h1"))
             wait_for(f"its {tab}", lambda: word in self.text("main"))
+
+    def test_a_log_asks_its_agent_for_what_was_before(self):
+        agent = Agent(self.broker, "before-2")
+        self.addCleanup(agent.stop)
+        wait_for("its lines", lambda: self.console.get("/api/log?agent=before-2")["lines"])
+        self.go("#/agent/before-2?tab=log")
+        ask = wait_for("the offer", lambda: [
+            one for one in self.all("log-view button") if one.text == "Ask for older lines"])
+        ask[0].click()
+        wait_for("the answer", lambda: "before-2 has nothing older" in self.text("log-view"))
+        self.assertFalse([one for one in self.all("log-view button") if one.text == "Ask for older lines"])
 
     def test_an_agent_that_does_not_exist_has_neighbours(self):
         self.go("#/agent/kiosk-1234567")

@@ -8,7 +8,7 @@ import threading
 import time
 import unittest
 
-from harness import LIMIT, TOKEN, Broker, Console, Fleet, publish, wait_for
+from harness import LIMIT, TOKEN, Agent, Broker, Console, Fleet, publish, wait_for
 
 
 class ServerTests(unittest.TestCase):
@@ -109,6 +109,26 @@ class ServerTests(unittest.TestCase):
         log = wait_for("the level", lambda: self.console.get(f"/api/agents/{name}")["log"])
         self.assertEqual(log["level"].upper(), "D")
         self.assertGreater(log["until"], time.time() * 1000)
+
+    def test_an_agent_is_asked_for_the_lines_from_before_the_console(self):
+        agent = Agent(self.broker, "before-1")
+        self.addCleanup(agent.stop)
+        wait_for("the agent", lambda: self.console.get("/api/agents/before-1")["found"])
+        first = wait_for("its lines", lambda: self.console.get("/api/log?agent=before-1")["lines"])
+        self.assertEqual(self.console.get("/api/agents/before-1/replay")["lines"], [])
+        later = Console(self.broker, "--allow-commands")
+        self.addCleanup(later.stop)
+        wait_for("the agent", lambda: later.get("/api/agents/before-1")["found"])
+        later.request("/api/agents/before-1/open", {"url": "scheme://router/no-such-page"})
+        kept = wait_for("a line of its own", lambda: later.get("/api/log?agent=before-1")["lines"])
+        older = later.get("/api/agents/before-1/replay")
+        self.assertEqual([one["message"] for one in older["lines"]][:len(first)], [one["message"] for one in first])
+        self.assertTrue(all(one["n"] < 0 and one["t"] <= kept[0]["t"] for one in older["lines"]))
+        self.assertFalse(older["more"])
+        found = later.get("/api/agents/before-1/replay?log=message:nothing-says-this")
+        self.assertEqual(found["lines"], [])
+        for path, wanted in (("/api/agents/before-1/replay?log=levl:W", 400), ("/api/agents/a%20b/replay", 404)):
+            self.assertEqual(later.request(path)[0], wanted)
 
     def test_reading_only_is_reading_only(self):
         name = self.healthy()

@@ -1,3 +1,4 @@
+import MQTTLink
 import Testing
 import Waypost
 import WaypostBackend
@@ -89,5 +90,21 @@ import WaypostMessages
             guard case .invalid(let text)? = error as? ViewError else { return false }
             return text.contains("levl")
         }
+    }
+
+    @Test func `what an agent gives again is older than all, and nothing is there twice`() throws {
+        var state = FleetState(topics: .standard, began: 0)
+        for number in [7, 8] {
+            let event = line(number).event
+            let topic = Topics.standard.log(of: "k1", level: .info)
+            state.saw(MQTTMessage(topic: topic, payload: event.encoded()), now: 10)
+        }
+        let view = try LogView(nil, agent: "k1")
+        let shown = view.json(ofReplayed: (4...9).map { line($0) }, state, now: 10)
+        let lines = try #require(shown["lines"]?.arrayValue)
+        #expect(lines.compactMap { $0["message"]?.stringValue } == ["line 4", "line 5", "line 6"])
+        #expect(lines.compactMap { $0["n"]?.intValue } == [-3, -2, -1])
+        let all = try LogView(nil, agent: "k2").json(ofReplayed: [line(1, agent: "k2")], state, now: 10)
+        #expect(all["lines"]?.arrayValue?.count == 1)
     }
 }

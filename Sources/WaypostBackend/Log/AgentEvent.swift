@@ -1,3 +1,4 @@
+public import Waypost
 import WaypostMessages
 
 /// A line of an agent's log.
@@ -29,6 +30,11 @@ public struct AgentEvent: Sendable, Hashable {
     public var url: String? { event.url }
     /// The id of the command that caused it.
     public var ref: String? { event.ref }
+    /// The code of the failure that it tells of; nil for none.
+    public var code: Code? { event.failureCode }
     /// Its number, which rises from one event of an agent to the next until the agent is started again.
     public var sequence: Int64 { event.sequence }
+
+    /// The line that logcat shows.
+    package var line: LogLine { LogLine(agent: agent, event: event, source: [], code: code) }
 }

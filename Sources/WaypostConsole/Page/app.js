@@ -10,6 +10,7 @@ import { FailuresPage } from './page-failures.js';
 import { FleetPage } from './page-fleet.js';
 import { LogPage } from './page-log.js';
 import { MapsPage } from './page-maps.js';
+import { RolloutsPage } from './page-rollouts.js';
 import { WherePage } from './page-where.js';
 import './status-bar.js';
 import { readView, takeToken, viewHash } from './view.js';
@@ -19,6 +20,7 @@ const PAGES = {
   fleet: { title: 'Fleet', short: 'Fleet', make: FleetPage, isInList: true },
   agent: { title: 'Agent', short: 'Agent', make: AgentPage, isInList: false },
   maps: { title: 'Maps', short: 'Maps', make: MapsPage, isInList: true },
+  rollouts: { title: 'Roll-outs', short: 'Roll-outs', make: RolloutsPage, isInList: true },
   where: { title: 'Where does this URL go?', short: 'Where to', make: WherePage, isInList: true },
   log: { title: 'Log', short: 'Log', make: LogPage, isInList: true },
   failures: { title: 'Failures', short: 'Failures', make: FailuresPage, isInList: true },

@@ -6,6 +6,7 @@ const SVG = 'http://www.w3.org/2000/svg';
 const PATHS = {
   fleet: 'M2.5 2.5h4.5v4.5H2.5zM9 2.5h4.5v4.5H9zM2.5 9h4.5v4.5H2.5zM9 9h4.5v4.5H9z',
   maps: 'M2.5 4 6 2.5l4 1.5 3.5-1.5v9.5L10 13.5 6 12l-3.5 1.5zM6 2.5V12M10 4v9.5',
+  rollouts: 'M2.5 13.5v-3M6.2 13.5V8M9.8 13.5V5.5M13.5 13.5v-11',
   where: 'M3 13V9.5a3 3 0 0 1 3-3h7M10 3.5l3 3-3 3',
   log: 'M2.5 4h11M2.5 7h7M2.5 10h11M2.5 13h5',
   failures: 'M8 2.5 14.2 13.5H1.8zM8 6.5v3.2M8 11.4v.4',

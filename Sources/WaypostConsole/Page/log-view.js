@@ -1,5 +1,5 @@
 // A log that goes on: the newest lines follow, older ones come when one scrolls back.
-import { ApiError, get } from './api.js';
+import { ApiError, agentPath, get } from './api.js';
 import { textColumn } from './columns.js';
 import {
   badge, button, choice, copyButton, emptyState, errorState, factList, fill, h, link, loading, since,
@@ -13,7 +13,7 @@ import { viewHash } from './view.js';
 import { VirtualList } from './virtual-list.js';
 
 /** @typedef {import('./types.js').Line} Line */
-/** @typedef {{ note: string, id: number }} Note a row that is no line */
+/** @typedef {{ note: string, id: number, asks?: boolean }} Note a row that is no line; it may offer to ask the agent */
 /** @typedef {Line | Note} Item */
 
 /** The most lines that the browser holds. */
@@ -63,7 +63,8 @@ export class LogView extends HTMLElement {
     this.list = new VirtualList({
       label: 'Log', source: this, key: (item) => (isNote(item) ? `note ${item.id}` : String(item.n)),
       kind: (item) => (isNote(item) ? 'note' : `level-${item.level}${item.failure ? ' is-failure' : ''}`),
-      whole: (item) => (isNote(item) ? h('span', { class: 'note-text' }, icon('warn'), item.note) : null),
+      whole: (item) => (isNote(item) ? h('span', { class: 'note-text' }, icon('warn'), item.note,
+        item.asks ? this.replayButton() : null) : null),
       open: (item) => this.open(item),
       columns: [
         { name: 'time', label: 'Time', draw: (cell, line) => { cell.textContent = clock(line.t,
@@ -179,7 +180,9 @@ export class LogView extends HTMLElement {
       this.started = started;
       this.isFirst = !more;
       this.isWhole = this.at === null;
-      this.items = isAgain ? [this.note('The console was started anew; what it had before is gone'), ...lines] : lines;
+      const first = isAgain ? [this.note('The console was started anew; what it had before is gone')]
+        : this.isFirst && lines.length ? [this.firstNote()] : [];
+      this.items = [...first, ...lines];
       this.lastN = newest;
       live.lastID = String(newest);
       this.pending = [];
@@ -265,7 +268,8 @@ export class LogView extends HTMLElement {
     const isEmpty = this.items.length === 0;
     if (isEmpty === (this.state.childElementCount > 0)) return;
     fill(this.state, isEmpty ? emptyState('log', this.text ? 'No line fits this query' : 'No line yet',
-      this.text ? 'New ones that fit appear here as they come.' : 'Lines appear here as agents write them.') : null);
+      this.text ? 'New ones that fit appear here as they come.' : 'Lines appear here as agents write them.',
+      this.agent ? this.replayButton() : null) : null);
   }
 
   scrolled() {
@@ -284,15 +288,50 @@ export class LogView extends HTMLElement {
       const { lines, more } = await this.ask({ before: first.n });
       this.isFirst = !more;
       this.items.unshift(...lines);
-      if (this.isFirst) {
-        this.items.unshift(this.note('Older lines are not kept here. Agents may have them: waypost replay'));
-      }
+      if (this.isFirst) this.items.unshift(this.firstNote());
       if (this.items.length > MOST_LINES) {
         this.items.length = MOST_LINES;
         this.isWhole = false;
       }
       this.list.shift(lines.length + (this.isFirst ? 1 : 0));
     });
+  }
+
+  /** What stands above the oldest line that the console has. @returns {Note} */
+  firstNote() {
+    return this.agent
+      ? { ...this.note(`Older lines are not kept here. ${this.agent} may have them`), asks: true }
+      : this.note('Older lines are not kept here. The log on the page of an agent can ask it for them');
+  }
+
+  replayButton() {
+    return button('Ask for older lines', () => void this.replay(), { class: 'quiet' });
+  }
+
+  /** Puts above what is shown what the agent still has in memory. */
+  async replay() {
+    if (this.isFetching) return;
+    await this.fetching(async () => {
+      const { lines, more, failure } = await this.askAgent();
+      const { agent } = this;
+      const note = this.note(failure ?? (more ? `${agent} has more: waypost logcat --agent ${agent} --last 100000`
+        : lines.length ? `${agent} has nothing older` : `${agent} has nothing older that fits`));
+      const shown = this.items.filter((item) => !(isNote(item) && item.asks));
+      const cut = this.items.length - shown.length;
+      this.items = [failure ? { ...note, asks: true } : note, ...lines, ...shown];
+      this.drawState();
+      this.list.shift(lines.length + 1 - cut);
+    });
+  }
+
+  /** @returns {Promise<{ lines: Line[], more: boolean, failure: string | null }>} */
+  async askAgent() {
+    try {
+      const { lines, more } = await get(agentPath(this.agent, '/replay'), { log: this.text });
+      return { lines, more, failure: null };
+    } catch (error) {
+      return { lines: [], more: false, failure: `Not asked: ${error instanceof Error ? error.message : error}` };
+    }
   }
 
   async newer() {

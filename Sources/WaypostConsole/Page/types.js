@@ -102,6 +102,14 @@
  *   result?: unknown, ms?: number | null, attempt?: number | null }} Reply
  */
 /**
+ * @typedef {{ group: string, id: string, state: string, by: string | null, why: string | null, changed: number,
+ *   base: number | null, next: number | null, stages: { name: string, agents: number | null }[], stage: number,
+ *   holder: string | null, online: number, chosen: number, onNext: number, notOnNext: Record<string, number>,
+ *   remaining: number | null, standstill: string | null,
+ *   gates: { name: string, verdict: string, found: string, limit: string, breach: string }[],
+ *   log: { at: number, event: string, why: string | null, by: string }[] }} Rollout
+ */
+/**
  * @typedef {{ routes: { path: string, parameters: { name: string, type: string, required: boolean,
  *   values: string[] | null }[] }[], services: Service[] }} Contract
  */

@@ -127,6 +127,7 @@ struct ConsoleServer: HTTPResponder {
             return reader.read { $0.timelineJSON(of: agent, before: before, limit: limit, now: now) }
         case "routes": return try await asking.routes(agent)
         case "maps": return try await asking.maps(agent)
+        case "replay": return try await asking.replay(agent, query["log"])
         case "history": return try await asking.history(agent, layer: query["layer"])
         default: throw ViewError.notFound("there is no \(what.quoted) of an agent")
         }

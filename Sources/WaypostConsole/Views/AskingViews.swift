@@ -74,6 +74,15 @@ struct AskingViews: Sendable {
         ]
     }
 
+    /// The newest lines that the agent still has of the time before those that are kept here.
+    func replay(_ name: String, _ query: String?) async throws -> JSONValue {
+        let view = try LogView(query, agent: name)
+        let events = try await checked(name).replay(query, last: LogView.maximumLines)
+        let now = WallClock.now()
+        let lines = reader.read { view.json(ofReplayed: events.map(\.line), $0, now: now) }
+        return lines.merging(["asOf": .int(now), "more": .bool(events.count == LogView.maximumLines)])
+    }
+
     /// A command as the agent knows it, with the lines about it.
     func command(_ id: String, _ name: String) async throws -> JSONValue {
         guard Name.isValid(id) else { throw ViewError.notFound("\(id.quoted) is not an id of a command") }

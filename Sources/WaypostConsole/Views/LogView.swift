@@ -67,6 +67,24 @@ struct LogView: Sendable {
         ]
     }
 
+    /// Lines that an agent gave when it was asked, as far as they are older than what is kept here, the oldest first.
+    ///
+    /// Their numbers lie before all others.
+    func json(ofReplayed lines: [LogLine], _ state: FleetState, now: Int64) -> JSONValue {
+        let kept = state.lines.lines(from: state.lines.first).lazy.map(\.line).filter { $0.agent == agent }
+        let known = Set(kept.map(\.event.place))
+        let oldest = kept.first?.event.time ?? .max
+        let older = lines.filter { !known.contains($0.event.place) }
+            .map { $0.corrected(by: state.roster.clockError(of: $0.agent, now: now), now: now) }
+            .filter { $0.event.time <= oldest }
+        return [
+            "lines": .array(
+                zip(-Int64(older.count)..<0, older).map { number, line in
+                    NumberedLine(number: number, arrived: now, line: line).json
+                })
+        ]
+    }
+
     /// What a tab gets next, and where it goes on.
     struct Frame: Sendable {
         var lines: [NumberedLine] = []
@@ -110,4 +128,9 @@ extension NumberedLine {
             "name": .init(line.code?.name), "failure": .bool(line.isReport || event.isError),
         ]
     }
+}
+
+extension LogEvent {
+    /// By which an event of an agent is told from all its others.
+    fileprivate var place: [String] { [boot, String(sequence)] }
 }
