@@ -25,7 +25,7 @@ extension Agent {
                 "store", problem: store.problem?.description ?? diskHang ?? storeShortage, ok: "ok (writable)"
             ),
             HealthCheck(
-                "ids", problem: intake.shares.problem, ok: intake.shares.nearLimit ?? "ok (free space)"),
+                "ids", problem: ledger.shares.problem, ok: ledger.shares.nearLimit ?? "ok (free space)"),
             HealthCheck(
                 "outbox",
                 problem: stored.isOutboxFull

@@ -139,9 +139,7 @@ extension Agent {
         guard
             let result = try? store.commit({ try $0.forgetEnded(after: cursor, at: now, limit: 20_000) })
         else { return cursor }
-        for use in result.removed {
-            intake.shares.forgot(use, of: topics.sender(ofCommandOn: use.topic) ?? "")
-        }
+        ledger.forgot(result.removed)
         guard let next = result.next else {
             try? store.commit { try $0.incrementalVacuum() }
             return 0

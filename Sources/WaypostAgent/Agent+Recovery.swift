@@ -84,46 +84,46 @@ extension Agent {
         }
     }
 
-    /// The job of a command that has no result; nil when it ends here.
+    /// The job of a command that has no result; nil when no one can be answered.
     private func job(_ recovered: Recovered, isSuspect: Bool) -> CommandJob? {
         let record = recovered.record
         guard record.damage != .row, let sender = topics.sender(ofCommandOn: record.topic) else {
             reportDamagedCommand()
             return nil
         }
-        let (header, operation) =
-            (try? recovered.content.get()) ?? (CommandHeader(id: record.id, expires: record.expires), nil)
-        func job(attempt: Int) -> CommandJob {
-            CommandJob(
-                sequence: record.sequence, sender: sender,
-                address: ReplyAddress(
-                    topic: topics.reply(of: configuration.agent, to: sender), correlation: record.correlation,
-                    trace: record.trace),
-                header: header, payload: record.payload, operation: operation,
-                startBy: clock.monotonic() + (min(max(0, record.expires), .max / 2) - clock.wall()),
-                attempt: attempt, isSuspect: isSuspect)
+        let content = recovered.content
+        let header = (try? content.get().0) ?? CommandHeader(id: record.id, expires: record.expires)
+        let end = end(of: record, content)
+        return CommandJob(
+            sequence: record.sequence, sender: sender,
+            address: ReplyAddress(
+                topic: topics.reply(of: configuration.agent, to: sender), correlation: record.correlation,
+                trace: record.trace),
+            header: header, payload: record.payload,
+            end.map { .ended($0.result) } ?? (try? content.get().1).flatMap { $0 }.map { .decoded($0) }
+                ?? .encoded,
+            startBy: clock.monotonic() + (min(max(0, record.expires), .max / 2) - clock.wall()),
+            attempt: end?.attempt ?? record.attempt + 1, isSuspect: isSuspect)
+    }
+
+    /// How a command ends that must not run, and at which attempt; nil when it must.
+    private func end(
+        of record: InboxRecord, _ content: Result<(CommandHeader, Command.Operation?), Failure>
+    ) -> (result: CommandResult, attempt: Int)? {
+        let attempt = max(1, record.attempt)
+        if record.damage != nil {
+            return (.interrupted("the stored command is damaged on the disk; it is not run"), attempt)
         }
-        guard record.damage == nil else {
-            end(
-                job(attempt: max(1, record.attempt)),
-                .interrupted("the stored command is damaged on the disk; it is not run"))
-            return nil
+        if case .failure(let rejection) = content {
+            return (CommandResult(rejection, origin: .intake), record.attempt + 1)
         }
-        if case .failure(let rejection) = recovered.content {
-            end(job(attempt: record.attempt + 1), CommandResult(rejection, origin: .intake))
-            return nil
+        if record.state != .received {
+            return (
+                .interrupted("the agent ended while the command ran; it is not declared idempotent"), attempt
+            )
         }
-        guard record.state == .received else {
-            end(
-                job(attempt: max(1, record.attempt)),
-                .interrupted("the agent ended while the command ran; it is not declared idempotent"))
-            return nil
-        }
-        guard record.attempt < configuration.limits.attempts else {
-            end(job(attempt: record.attempt), .interrupted(after: record.attempt))
-            return nil
-        }
-        return job(attempt: record.attempt + 1)
+        return record.attempt < configuration.limits.attempts
+            ? nil : (.interrupted(after: record.attempt), record.attempt)
     }
 
     /// Decodes a command for as long as it takes to see what it is: what runs in a lane is decoded again when its turn
@@ -134,12 +134,6 @@ extension Agent {
             let command = try Command(id: record.id, fields: payload.fields, arrival: record.received)
             return (CommandHeader(command), command.operation.runsInLane ? nil : command.operation)
         }
-    }
-
-    private func end(_ job: CommandJob, _ result: CommandResult) {
-        let ended = events.redaction.masked(EndedCommand(job: job, result: result))
-        reporter.failed(ended.result, of: job)
-        journal.end([ended])
     }
 
     // MARK: Damage

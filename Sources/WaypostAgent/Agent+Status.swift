@@ -141,7 +141,7 @@ extension Agent {
     /// The agent does so at least every 10 s; an exporter that is read in between calls it before.
     public func updateMetrics() {
         let (link, now, applied) = (status.current, clock.wall(), maps.applied)
-        let ids = intake.shares
+        let ids = ledger.shares
         metrics.bring(
             upTo: {
                 let commands = intake.counters

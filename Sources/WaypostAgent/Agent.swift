@@ -38,6 +38,7 @@ public final class Agent: Service {
     let refusals = RefusalLog()
     let metrics: AgentMetrics
     let routeCounters: RouteCounters
+    let ledger: CommandLedger
     let maps: RelocationMaps
     let executor: CommandExecutor
     let intake: Intake
@@ -106,8 +107,7 @@ public final class Agent: Service {
                 outbox.enqueue([OutboxItem(origin: .volatile, kind: .presence, message: report)])
             }
         }
-        let inFlight = InFlightCommands()
-        let shares = try SenderShares(limits, in: store, sender: { topics.sender(ofCommandOn: $0) })
+        let ledger = try CommandLedger(limits, store: store, topics: topics, clock: clock)
         let handlers = ThreadPool(
             name: "wp-handler", usual: max(2, sysconf(Int32(_SC_NPROCESSORS_ONLN))),
             limit: limits.handlerThreads, share: limits.handlerThreads.share(limits.senderShare))
@@ -115,14 +115,8 @@ public final class Agent: Service {
             store: store, outbox: outbox, failureTopic: failureTopic, clock: clock, limits: limits,
             durability: configuration.durability, handlerTimer: metrics.handler,
             connections: Journal.Connections(
-                resultsStored: { results in
-                    inFlight.ended(results.map(\.sequence))
-                    shares.ended(results)
-                },
-                replyReplaced: { topic, fewer in
-                    guard case .reply(let sender)? = topics.outbound(topic)?.content else { return }
-                    shares.shrank(by: fewer, of: sender)
-                },
+                resultsStored: { ledger.resultsStored($0) },
+                replyReplaced: { ledger.replyShrank(on: $0, by: $1) },
                 isGathering: { handlers.isOnBorrowedThread }))
         let mapInForce = Callback<Void, FailureReport.MapInForce?> { nil }
         let reporter = Reporter(
@@ -164,17 +158,16 @@ public final class Agent: Service {
             maximumBytes: { [status] in status.maximumPayload(limits.packetBytes) })
         let runner = CommandRunner(
             router: router, around: scope, clock: clock, history: history, limits: limits.json)
-        let end: @Sendable ([EndedCommand], _ isFree: Bool) -> Void = { commands, isFree in
-            let commands = commands.map(redaction.masked)
-            // First, so that one commit has both.
-            for ended in commands { reporter.failed(ended.result, of: ended.job) }
-            journal.end(commands, isFree: isFree)
-        }
         let executor = CommandExecutor(
             runner: runner, clock: clock, limits: limits, handlers: handlers,
             connections: CommandExecutor.Connections(
                 store: { await journal.store($0, of: $1) },
-                end: end,
+                end: { commands, isFree in
+                    let commands = commands.map(redaction.masked)
+                    // First, so that one commit has both.
+                    for ended in commands { reporter.failed(ended.result, of: ended.job) }
+                    journal.end(commands, isFree: isFree)
+                },
                 endsStored: { await journal.stored() },
                 storeGathered: { journal.storeGathered() },
                 accepted: { job in
@@ -184,19 +177,19 @@ public final class Agent: Service {
 
         // Intake.
         let status = status
-        intake = try Intake(
+        intake = Intake(
             configuration, topics: topics, clock: clock, clockMonitor: clockMonitor, store: store,
-            shares: shares, inFlight: inFlight, reporter: reporter,
+            ledger: ledger, reporter: reporter,
             connections: Intake.Connections(
                 dispatch: { executor.admitted($0) },
-                end: { end($0, true) },
-                commit: { (steps, body) throws(StoreError) in
-                    try journal.commit(
-                        steps: steps, reopening: { $0.compactMap { try? $0.get().duplicateRow } }, body)
-                },
                 received: { journal.received($0) },
-                storeReceived: { () throws(StoreError) in try journal.storeReceived() },
-                storeSent: { journal.storeSent() },
+                commit: { (new, repeated) throws(StoreError) in
+                    try journal.commit(steps: new.count + repeated.count, reopening: repeated) {
+                        try $0.receive(new, results: [:])
+                    }
+                },
+                commitReceived: { () throws(StoreError) in try journal.storeReceived() },
+                commitSent: { journal.storeSent() },
                 reply: { outbox.reply(redaction.masked($0), to: $1) },
                 repeatReply: { sequence, reply, address in
                     outbox.enqueue([
@@ -241,6 +234,7 @@ public final class Agent: Service {
         self.store = store
         self.outbox = outbox
         self.journal = journal
+        self.ledger = ledger
         self.alarm = alarm
         self.events = events
         self.failures = failures

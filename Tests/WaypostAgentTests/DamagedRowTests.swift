@@ -44,7 +44,7 @@ import WaypostMessages
             harness.receive("no JSON", on: "waypost/v1/k1/cmd/other\(number)")
         }
         try await harness.until("all on disk") {
-            $0.reportsOnDisk == commands && $0.agent.intake.shares.total.waiting == 0
+            $0.reportsOnDisk == commands && $0.agent.ledger.shares.total.waiting == 0
         }
         let directory = harness.agent.configuration.stateDirectory
         try await harness.close()
@@ -372,7 +372,7 @@ extension `A byte that the disk changed` {
         }
         #expect(harness.agent.maps.applied.layers.map(\.revision) == [7])
         #expect(harness.agent.router.resolve("scheme://a").url == "scheme://router/demo")
-        #expect(harness.agent.intake.shares.total.ids == 4)
+        #expect(harness.agent.ledger.shares.total.ids == 4)
         try await harness.close()
     }
 }

@@ -50,16 +50,15 @@ import WaypostMessages
 
     /// Stores a command and returns it as one that has ended.
     private func ended(_ id: String) throws -> EndedCommand {
-        let receipt = try store.commit { try $0.receive(Self.command(id)) }
-        guard case .stored(let sequence) = receipt else { throw CancellationError() }
-        return ended(id, row: sequence)
+        let row = try store.commit { try $0.receive(Self.command(id)) }
+        return ended(id, row: try #require(row))
     }
 
     private func ended(_ id: String, row: Int64) -> EndedCommand {
         EndedCommand(
             job: CommandJob(
                 sequence: row, sender: "ops", address: ReplyAddress(topic: "r"),
-                header: CommandHeader(id: id, expires: .max), operation: nil, startBy: .max),
+                header: CommandHeader(id: id, expires: .max), .encoded, startBy: .max),
             result: .ok())
     }
 
@@ -141,7 +140,7 @@ import WaypostMessages
         let command = try ended("c1")
         journal.end([command], isFree: true)
         acknowledge(command)
-        try journal.commit(steps: steps, reopening: { _ in [command.job.sequence] }) { _ in }
+        try journal.commit(steps: steps, reopening: [command.job.sequence]) { _ in }
         journal.close()
         #expect(try state("c1") == .finished)
     }

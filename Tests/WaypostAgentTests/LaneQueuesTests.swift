@@ -15,7 +15,7 @@ import Waypost
         return CommandJob(
             sequence: sequence, sender: sender, address: ReplyAddress(topic: "r"),
             header: CommandHeader(command), payload: Array(repeating: 0x20, count: bytes),
-            operation: operation,
+            .decoded(operation),
             startBy: startBy)
     }
 
@@ -162,7 +162,7 @@ import Waypost
         func same(_ sequence: Int64, _ sender: String) -> CommandJob {
             CommandJob(
                 sequence: sequence, sender: sender, address: ReplyAddress(topic: "r"),
-                header: CommandHeader(id: "c", expires: 0), operation: nil, startBy: 60_000)
+                header: CommandHeader(id: "c", expires: 0), .encoded, startBy: 60_000)
         }
         _ = queues.admitted(same(1, "ops"), at: 0)
         _ = queues.admitted(same(2, "ci"), at: 0)

@@ -46,7 +46,7 @@ import WaypostMessages
         }
         // Each reply is a health document, which is stored too.
         let reply = try await harness.reply(to: "c99").encoded().count
-        try await harness.until("all results on disk") { $0.agent.intake.shares.total.waiting == 0 }
+        try await harness.until("all results on disk") { $0.agent.ledger.shares.total.waiting == 0 }
         #expect(harness.agent.store.heldBytes - before < 100 * (reply + 4_096))
         #expect(
             harness.published.events.allSatisfy { ($0.properties.correlationData?.count ?? 0) <= 256 })
@@ -149,7 +149,7 @@ import WaypostMessages
             try await harness.close()
         }
         let harness = try await AgentHarness(directory: directory) { $0.limits.dedupeKeys = 4 }
-        #expect(harness.agent.intake.shares.total.ids == 1)
+        #expect(harness.agent.ledger.shares.total.ids == 1)
         #expect(try await harness.command(ping("b")).code == .busy)
         #expect(try await harness.command(ping("b"), from: "other").code == .ok)
         try await harness.close()
@@ -185,8 +185,8 @@ import WaypostMessages
         #expect(try await harness.command(ping("p"), from: "other").code == .ok)
         signal.finish()
         #expect(try await harness.reply(to: "l0", from: "large").code == .ok)
-        try await harness.until("the end of all") { $0.agent.intake.shares.total.waiting == 0 }
-        #expect(harness.agent.intake.shares.total.waitingBytes == 0)
+        try await harness.until("the end of all") { $0.agent.ledger.shares.total.waiting == 0 }
+        #expect(harness.agent.ledger.shares.total.waitingBytes == 0)
         try await harness.close()
     }
 

@@ -85,7 +85,7 @@ struct `A state directory of which something is damaged or lost` {
             harness.receive("no JSON", on: "waypost/v1/k1/cmd/other\(number)")
         }
         try await harness.until("all on disk") {
-            $0.reportsOnDisk == 4 && $0.agent.intake.shares.total.waiting == 0
+            $0.reportsOnDisk == 4 && $0.agent.ledger.shares.total.waiting == 0
         }
         let killed = try StateImage(of: directory)
         try await harness.close()

@@ -84,7 +84,7 @@ import WaypostMessages
             last = try await harness.command(
                 "{\"id\":\"f\(number)\",\"type\":\"open\",\"url\":\"scheme://large\"}"
             ).code
-            try await harness.until("the result on disk") { $0.agent.intake.shares.total.waiting == 0 }
+            try await harness.until("the result on disk") { $0.agent.ledger.shares.total.waiting == 0 }
         }
         #expect(last == .busy)
         #expect(try await harness.command(#"{"id":"n","type":"ping"}"#, from: "other").code == .ok)
@@ -113,7 +113,7 @@ import WaypostMessages
         for number in 0..<16 {
             signal.yield()
             try await harness.until("the result on disk") {
-                $0.agent.intake.shares.total.waiting == 15 - number
+                $0.agent.ledger.shares.total.waiting == 15 - number
             }
         }
         var codes: [Code] = []

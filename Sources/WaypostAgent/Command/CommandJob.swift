@@ -9,16 +9,22 @@ import WaypostMessages
 ///
 /// A class, because it goes from one to the next and never changes: each copy would take all its parts along.
 final class CommandJob: Sendable {
+    /// What it asks for.
+    enum Content: Sendable {
+        case decoded(Command.Operation)
+        /// It is in the payload, and is decoded when its turn comes; what runs in no lane never waits like this.
+        case encoded
+        /// It can't be read, or must not be run: it ends with this result, whoever has it.
+        case ended(CommandResult)
+    }
+
     /// Its row in the inbox, which may not be there yet.
     let sequence: Int64
     let sender: String
     let address: ReplyAddress
     let header: CommandHeader
     let payload: [UInt8]
-    /// What it asks for; nil until its turn comes.
-    ///
-    /// What runs in no lane has it from the beginning.
-    let operation: Command.Operation?
+    let content: Content
     /// When it must have been started, on the monotonic clock, in milliseconds.
     let startBy: Int64
     /// Which start this is, from 1: the agent may have ended while an earlier one ran.
@@ -28,28 +34,31 @@ final class CommandJob: Sendable {
 
     var id: String { header.id }
     var lane: String { header.lane }
+    /// Nil until it is decoded.
+    var operation: Command.Operation? { if case .decoded(let operation) = content { operation } else { nil } }
+    /// How it ends without being run; nil for what has to run.
+    var end: CommandResult? { if case .ended(let result) = content { result } else { nil } }
 
     init(
         sequence: Int64, sender: String, address: ReplyAddress, header: CommandHeader, payload: [UInt8] = [],
-        operation: Command.Operation?, startBy: Int64, attempt: Int = 1, isSuspect: Bool = false
+        _ content: Content, startBy: Int64, attempt: Int = 1, isSuspect: Bool = false
     ) {
         self.sequence = sequence
         self.sender = sender
         self.address = address
         self.header = header
         self.payload = payload
-        self.operation = operation
+        self.content = content
         self.startBy = startBy
         self.attempt = attempt
         self.isSuspect = isSuspect
     }
 
-    /// What it asks for.
+    /// Decodes what it asks for.
     ///
     /// - Throws: ``Failure`` for bytes that the disk changed, or limits that are lower than when it was stored.
-    func decoded(_ limits: JSONLimits) throws(Failure) -> Command.Operation {
-        if let operation { return operation }
-        return try Command.Operation(CommandPayload(stored: payload, limits: limits).fields)
+    func decode(_ limits: JSONLimits) throws(Failure) -> Command.Operation {
+        try Command.Operation(CommandPayload(stored: payload, limits: limits).fields)
     }
 
     /// The same as long as it waits.
@@ -57,7 +66,7 @@ final class CommandJob: Sendable {
         guard operation?.runsInLane == true else { return self }
         return CommandJob(
             sequence: sequence, sender: sender, address: address, header: header, payload: payload,
-            operation: nil, startBy: startBy, attempt: attempt, isSuspect: isSuspect)
+            .encoded, startBy: startBy, attempt: attempt, isSuspect: isSuspect)
     }
 }
 

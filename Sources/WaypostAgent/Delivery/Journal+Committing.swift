@@ -57,13 +57,12 @@ extension Journal {
     ///
     /// - Parameters:
     ///   - steps: how much else it writes; 0 when it is there for the entries.
-    ///   - reopening: the replies that go out again, as `body` found; the broker's acknowledgements that still wait here
-    ///     are of an earlier delivery, and are forgotten.
+    ///   - reopened: the replies that go out again; the broker's acknowledgements that still wait here are of an earlier
+    ///     delivery, and are forgotten.
     ///   - body: called when the rest is written, and called again, without entries, when the transaction with them
     ///     failed.
     func commit<Value>(
-        steps: Int = 0, reopening: (Value) -> [Int64] = { _ in [] },
-        _ body: (Store.Transaction) throws -> Value
+        steps: Int = 0, reopening reopened: [Int64] = [], _ body: (Store.Transaction) throws -> Value
     ) throws(StoreError) -> Value {
         var batch = Batch()
         var takesAlong = false
@@ -78,11 +77,10 @@ extension Journal {
                 let ended = try store(batch, in: transaction)
                 if takesAlong { try write(batch.entries, &written, except: ended, in: transaction) }
                 let value = try body(transaction)
-                let reopened = reopening(value)
                 try transaction.reopen(reopened)
-                return (value, written, reopened)
+                return (value, written)
             } then: {
-                forgetAcknowledgements(of: $0.2)
+                forgetAcknowledgements(of: reopened)
                 // Here, because what is first on the disk must be first to be sent.
                 stored($0.1, batch)
             } otherwise: {
@@ -90,7 +88,7 @@ extension Journal {
             }.0
         } catch {
             guard takesAlong, steps > 0 else { throw error }
-            return try commit(steps: steps, reopening: reopening, body)
+            return try commit(steps: steps, reopening: reopened, body)
         }
     }
 

@@ -88,11 +88,11 @@ final class CommandExecutor: Sendable {
         guard !jobs.isEmpty else { return }
         let now = clock.monotonic()
         // What needs no lane must not have expired either.
-        let atOnce = jobs.map { now < $0.startBy ? runner.runAtOnce($0) : .expired }
+        let atOnce = jobs.map { $0.end ?? (now < $0.startBy ? runner.runAtOnce($0) : .expired) }
         change { state in
-            // What comes now runs at the next start.
-            guard !state.isStopping else { return }
             for (job, result) in zip(jobs, atOnce) {
+                // What comes at a stop runs at the next start, unless it ends without being run.
+                if state.isStopping, job.end == nil { continue }
                 if let result {
                     state.admitted.append(.end(EndedCommand(job: job, result: result)))
                 } else if case .cancel(let target)? = job.operation {

@@ -42,10 +42,14 @@ final class CommandRunner: Sendable {
 
     func connect(_ commands: AgentCommands) { agentCommands.withLock { $0 = commands } }
 
-    /// Runs what needs no lane; nil for opens, calls, moves, resolves and cancels.
+    /// Runs what needs no lane; nil for opens, calls, moves, resolves, cancels, and what is not decoded yet.
     func runAtOnce(_ job: CommandJob) -> CommandResult? {
-        switch job.operation {
-        case nil, .open, .call, .navigate, .cancel, .resolve: return nil
+        job.operation.flatMap { runAtOnce($0, for: job) }
+    }
+
+    private func runAtOnce(_ operation: Command.Operation, for job: CommandJob) -> CommandResult? {
+        switch operation {
+        case .open, .call, .navigate, .cancel, .resolve: return nil
         case .maps(let request):
             do throws(Failure) {
                 let maps = agentCommands.withLock { $0 }?.maps
@@ -77,10 +81,15 @@ final class CommandRunner: Sendable {
         _ job: CommandJob, beforeHandler: @escaping BeforeHandler, onWait: @escaping @Sendable (Bool) -> Void
     ) async -> CommandResult {
         let operation: Command.Operation
-        do throws(Failure) {
-            operation = try job.decoded(limits)
-        } catch {
-            return CommandResult(error, origin: .intake)
+        switch job.content {
+        case .decoded(let decoded): operation = decoded
+        case .ended(let result): return result
+        case .encoded:
+            do throws(Failure) {
+                operation = try job.decode(limits)
+            } catch {
+                return CommandResult(error, origin: .intake)
+            }
         }
         let context = OpenContext(
             ref: job.id, caller: job.sender, attempt: job.attempt, isTimedByCaller: true,
@@ -88,7 +97,8 @@ final class CommandRunner: Sendable {
         switch operation {
         case .open, .call, .navigate: break
         case .resolve(let request): return resolve(request, for: job.sender)
-        case .cancel, .failures, .inspect, .log, .maps, .replay, .ping: return runAtOnce(job) ?? .ok()
+        case .cancel, .failures, .inspect, .log, .maps, .replay, .ping:
+            return runAtOnce(operation, for: job) ?? .ok()
         }
         guard let scope else { return await router.run(operation, context) }
         var result = CommandResult(

@@ -13,20 +13,15 @@ final class Intake: Sendable {
     struct Connections: Sendable {
         /// Commands that are stored or will be, in order of arrival.
         var dispatch: @Sendable ([CommandJob]) -> Void
-        /// Such commands that are not run, and why.
-        var end: @Sendable ([EndedCommand]) -> Void
-        /// Runs `body` in one transaction, which may carry what else waits to be stored beside these steps; the replies
-        /// of repeated commands wait for the broker again.
-        var commit:
-            @Sendable (
-                _ steps: Int, _ body: (Store.Transaction) throws -> [Result<InboxReceipt, Failure>]
-            ) throws(StoreError) -> [Result<InboxReceipt, Failure>]
-        /// Takes commands that ``storeReceived`` must store; false when they have to be stored at once.
+        /// Takes commands that ``commitReceived`` must store; false when they have to be stored at once.
         var received: @Sendable ([NewCommand]) -> Bool
+        /// Stores commands at once, and with them what else waits to be stored; the replies in these rows wait for the
+        /// broker again.
+        var commit: @Sendable (_ new: [NewCommand], _ repeated: [Int64]) throws(StoreError) -> Void
         /// Stores what ``received`` took.
-        var storeReceived: @Sendable () throws(StoreError) -> Void
+        var commitReceived: @Sendable () throws(StoreError) -> Void
         /// Stores the results that were sent without a commit; false when none are.
-        var storeSent: @Sendable () -> Bool
+        var commitSent: @Sendable () -> Bool
         /// A reply to a command that is not stored.
         var reply: @Sendable (Reply, ReplyAddress) -> Void
         /// The stored reply to a repeated command, with the sequence number of its row.
@@ -54,13 +49,9 @@ final class Intake: Sendable {
         var senders: SenderTable
         var rate: Int
         var counters = Counters()
-        /// When the first id of a sender is forgotten whose share is used up, and when that was read.
-        var firstEnds: [String: (end: Int64, read: Int64)] = [:]
         /// What was let in and is not acknowledged yet.
         var admitted: [(sender: String, SenderTable.Admission)] = []
         var crashGuard = CrashGuard()
-        /// The row of the last command.
-        var lastSequence: Int64
     }
 
     /// A repeated id is recognised at least this long, in milliseconds.
@@ -81,8 +72,7 @@ final class Intake: Sendable {
     let clock: AgentClock
     private let clockMonitor: ClockMonitor
     let store: Store
-    let shares: SenderShares
-    let inFlight: InFlightCommands
+    let ledger: CommandLedger
     let reporter: Reporter
     let connections: Connections
     let state: Guarded<State>
@@ -90,9 +80,8 @@ final class Intake: Sendable {
 
     init(
         _ configuration: AgentConfiguration, topics: Topics, clock: AgentClock, clockMonitor: ClockMonitor,
-        store: Store, shares: SenderShares, inFlight: InFlightCommands, reporter: Reporter,
-        connections: Connections
-    ) throws(StoreError) {
+        store: Store, ledger: CommandLedger, reporter: Reporter, connections: Connections
+    ) {
         agent = configuration.agent
         groups = Set(configuration.groups + ["all"])
         self.topics = topics
@@ -102,15 +91,14 @@ final class Intake: Sendable {
         self.clock = clock
         self.clockMonitor = clockMonitor
         self.store = store
-        self.shares = shares
-        self.inFlight = inFlight
+        self.ledger = ledger
         self.reporter = reporter
         self.connections = connections
         state = Guarded(
             State(
                 senders: SenderTable(
                     maximum: limits.senders, rate: limits.intakeRate, burst: limits.intakeBurst),
-                rate: limits.intakeRate, lastSequence: try store.commit { try $0.lastSequence() }))
+                rate: limits.intakeRate))
     }
 
     var counters: Counters { state.withLock(\.counters) }
@@ -138,8 +126,7 @@ final class Intake: Sendable {
 
     /// Gives up the space for more than there is now.
     func releaseMemory() {
-        shares.releaseMemory()
-        inFlight.releaseMemory()
+        ledger.releaseMemory()
         state.withLock { if $0.admitted.isEmpty { $0.admitted = [] } }
     }
 
@@ -149,7 +136,7 @@ final class Intake: Sendable {
     /// Whether what was taken may be acknowledged: what is not on disk yet is stored before this returns.
     func mayAcknowledge() -> BatchDecision {
         do throws(StoreError) {
-            try connections.storeReceived()
+            try connections.commitReceived()
         } catch {
             return refuse()
         }

@@ -93,20 +93,14 @@ struct CommandTimeline: Sendable {
     var acknowledged: Int64?
 }
 
-/// What the inbox says of a command that arrives.
-package enum InboxReceipt: Sendable, Equatable {
-    case stored(sequence: Int64)
-    /// The same command came before; the reply is there once it has ended.
-    case duplicate(sequence: Int64, reply: [UInt8]?)
-    /// The id was used before, for a different command.
-    case conflict
-    /// The id was used before; what is stored of it is damaged.
-    case damaged(sequence: Int64)
-
-    /// The row whose reply goes out again.
-    var duplicateRow: Int64? {
-        if case .duplicate(let sequence, .some) = self { sequence } else { nil }
-    }
+/// What there is of a command that came before, under its topic and id.
+struct KnownCommand: Sendable {
+    var sequence: Int64
+    var digest: CommandDigest
+    /// The terminal reply, once it is stored.
+    var reply: [UInt8]?
+    /// Whether the disk has changed it.
+    var isDamaged = false
 }
 
 /// How many rows some commands have, and how many bytes they hold.
@@ -146,8 +140,8 @@ extension Store.Transaction {
 
     private static let byKey = "SELECT * FROM inbox WHERE topic = ? AND id = ?"
 
-    /// Stores a command unless its key, topic and id, is there already.
-    func receive(_ command: NewCommand) throws -> InboxReceipt {
+    /// Stores a command; returns its row, or nil when its key, topic and id, is there already.
+    func receive(_ command: NewCommand) throws -> Int64? {
         try receive(command, result: nil, database.statement(Self.insert))
     }
 
@@ -160,9 +154,7 @@ extension Store.Transaction {
         }
     }
 
-    private func receive(
-        _ command: NewCommand, result: InboxResult?, _ insert: Statement
-    ) throws -> InboxReceipt {
+    private func receive(_ command: NewCommand, result: InboxResult?, _ insert: Statement) throws -> Int64? {
         let state: InboxState =
             result.map { $0.acknowledged == nil ? .finished : .acknowledged } ?? .received
         try insert.run(
@@ -176,11 +168,9 @@ extension Store.Transaction {
                 result.map { .integer(InboxRecord.replyDigest($0.sequence, $0.reply)) } ?? .null,
                 result?.acknowledged.map { .integer($0) } ?? .null, stamp,
             ])
-        if database.changes == 1 {
-            number?.stampedRows()
-            return .stored(sequence: command.sequence ?? database.lastInsertedRow)
-        }
-        return try known(topic: command.topic, id: command.id, digest: command.digest) ?? .conflict
+        guard database.changes == 1 else { return nil }
+        number?.stampedRows()
+        return command.sequence ?? database.lastInsertedRow
     }
 
     private var stamp: SQLValue { number?.stamp ?? .null }
@@ -191,28 +181,18 @@ extension Store.Transaction {
         if database.changes > 0 { number?.stampedRows() }
     }
 
-    /// Whether one of these keys is that of a command that came and was not forgotten.
-    func knowsAny(of keys: some Sequence<(topic: String, id: String)>) throws -> Bool {
-        let select = try database.statement("SELECT 1 FROM inbox WHERE topic = ? AND id = ?")
-        return try keys.contains { try select.integer([.text($0.topic), .text($0.id)]) > 0 }
-    }
-
     /// The largest row number, but for one that only the disk can have made; 0 when there is no row.
     func lastSequence() throws -> Int64 {
         max(0, Int64(try database.integer("SELECT max(seq) FROM inbox WHERE seq < \(Int64.max / 2)")))
     }
 
-    /// What is known of a command's key; nil when it never came, or was forgotten.
-    func known(topic: String, id: String, digest: [UInt8]) throws -> InboxReceipt? {
+    /// What is stored of a command; nil when it never came, or was forgotten.
+    func known(_ topic: String, _ id: String) throws -> KnownCommand? {
         try database.row(Self.byKey, [.text(topic), .text(id)]) { row in
             let record = InboxRecord(row, isPayloadRead: false)
-            guard record.damage == nil, record.state != .damaged else {
-                return .damaged(sequence: record.sequence)
-            }
-            guard
-                CommandDigest(stored: row.bytes("digest") ?? []).matches(CommandDigest(stored: digest))
-            else { return .conflict }
-            return .duplicate(sequence: record.sequence, reply: record.reply)
+            return KnownCommand(
+                sequence: record.sequence, digest: CommandDigest(stored: row.bytes("digest") ?? []),
+                reply: record.reply, isDamaged: record.damage != nil || record.state == .damaged)
         }
     }
 

@@ -1,0 +1,117 @@
+import Threading
+import Waypost
+import WaypostMessages
+
+/// The one place that says of a command's id whether it is new: ``LedgerState`` decides behind a lock, of what is in
+/// memory and of what it is told of the store.
+///
+/// Only the link's thread asks it. So between the answer and the storing nothing else takes an id, and what is in
+/// neither place then never came.
+final class CommandLedger: Sendable {
+    private let store: Store
+    private let topics: Topics
+    private let clock: AgentClock
+    private let state: Guarded<LedgerState>
+    /// When the first id of a sender is forgotten whose share is used up, and when that was read.
+    private let firstEnds = Guarded<[String: (end: Int64, read: Int64)]>([:])
+
+    init(_ limits: AgentLimits, store: Store, topics: Topics, clock: AgentClock) throws(StoreError) {
+        self.store = store
+        self.topics = topics
+        self.clock = clock
+        let (uses, unfinished, last) = try store.commit {
+            (try $0.inboxUse(), try $0.unfinishedSizes(), try $0.lastSequence())
+        }
+        var state = LedgerState(shares: SenderShares(limits), lastSequence: last)
+        for use in uses { state.storedEarlier(use, of: topics.sender(ofCommandOn: use.topic) ?? "") }
+        for (sequence, topic, bytes) in unfinished {
+            state.unfinishedEarlier(sequence, bytes, of: topics.sender(ofCommandOn: topic) ?? "")
+        }
+        self.state = Guarded(state)
+    }
+
+    /// What each sender holds.
+    var shares: SenderShares { state.withLock(\.shares) }
+
+    /// Says of each command what its id is; a new one has its row, and its space, from then on.
+    ///
+    /// - Parameter whenInFlight: called when some have come before and have no result on disk; true when one may be there
+    ///   now.
+    func look(
+        up commands: ArraySlice<ReceivedCommand>, whenInFlight: () -> Bool
+    ) throws(StoreError) -> [LedgerState.Finding] {
+        var found = state.withLock { state in commands.map { state.inFlight($0) } }
+        if found.contains(where: { $0 != nil }), whenInFlight() {
+            found = state.withLock { state in commands.map { state.inFlight($0) } }
+        }
+        let unknown = found.count { $0 == nil }
+        // A command that ends meanwhile was found in flight; what is not in flight can't get there meanwhile.
+        let stored =
+            unknown == 0
+            ? []
+            : try store.read(unknown) { transaction in
+                try zip(commands, found).map { command, finding in
+                    finding == nil ? try transaction.known(command.topic, command.id) : nil
+                }
+            }
+        let isFull = store.isFull
+        return state.withLock { state in
+            zip(commands, found).enumerated().map { index, pair in
+                pair.1 ?? state.commandReceived(pair.0, stored: stored[index], isStoreFull: isFull)
+            }
+        }
+    }
+
+    /// New commands could not be stored: they are as if they had not come.
+    func notStored(_ sequences: [Int64]) { state.withLock { $0.notStored(sequences) } }
+
+    /// The results of commands are on disk; the bytes are those of the replies.
+    func resultsStored(_ results: [(sequence: Int64, bytes: Int)]) {
+        state.withLock { $0.resultsStored(results) }
+    }
+
+    /// The stored reply on a topic got smaller.
+    func replyShrank(on topic: String, by bytes: Int) {
+        guard case .reply(let sender)? = topics.outbound(topic)?.content else { return }
+        state.withLock { $0.shares.shrank(by: bytes, of: sender) }
+    }
+
+    /// Ids were forgotten on disk.
+    func forgot(_ uses: [InboxUsage]) {
+        let uses = uses.map { ($0, topics.sender(ofCommandOn: $0.topic) ?? "") }
+        state.withLock { state in for (use, sender) in uses { state.shares.forgot(use, of: sender) } }
+    }
+
+    /// Gives up the space for more than there are now.
+    func releaseMemory() { state.withLock { $0.releaseMemory() } }
+
+    // MARK: Refusals
+
+    /// What a sender is told whose new command finds no space.
+    func failure(_ refusal: SenderShares.Refusal, _ sender: String, sentTo audiences: [Audience]) -> Failure {
+        let text = shares.text(refusal, sender)
+        guard case .idsOfSender = refusal, let end = firstEnd(of: sender, audiences) else {
+            return Failure(.busy, text)
+        }
+        return Failure(.busy, "\(text); the first one becomes free at \(Timestamp.rfc3339(end))")
+    }
+
+    /// When the first id of a sender is forgotten; read from disk every few seconds at most.
+    private func firstEnd(of sender: String, _ audiences: [Audience]) -> Int64? {
+        let now = clock.monotonic()
+        if let known = firstEnds.withLock({ $0[sender] }), now - known.read < Self.endInterval {
+            return known.end
+        }
+        let topics = audiences.map { self.topics.command(to: $0, from: sender) }
+        let end = try? store.read(1) { try $0.firstEnd(of: topics) }
+        firstEnds.withLock { ends in
+            if ends.count >= Self.endsKept { ends = [:] }
+            ends[sender] = end.map { ($0, now) }
+        }
+        return end
+    }
+
+    /// In milliseconds.
+    private static let endInterval: Int64 = 10_000
+    private static let endsKept = 16
+}

@@ -1,0 +1,103 @@
+/// The commands without a result on disk, by their ids, and what each sender holds: decisions only, no disk.
+///
+/// The store may not have the commands in flight yet; after a connection was lost the broker sends again what it had no
+/// acknowledgement for. They are limited by the commands that may wait.
+struct LedgerState: Sendable {
+    /// What is known of the id of a command that came.
+    enum Finding: Sendable, Equatable {
+        /// It never came, or was forgotten; it has this row now, and space.
+        case new(sequence: Int64)
+        /// The same command came before; the reply is there once it is stored.
+        case duplicate(sequence: Int64, reply: [UInt8]?)
+        /// The id was used before, for a different command.
+        case conflict
+        /// The id was used before; what is stored of it is damaged.
+        case damaged
+        /// It is new, and is not stored: intake has a reason, the store is full, or there is no space.
+        case rejected, storeFull
+        case noSpace(SenderShares.Refusal)
+    }
+
+    /// A command without a result; of an earlier run only the store knows the key.
+    private struct Open {
+        var key: CommandKey?
+        var sender: String
+        var bytes: Int
+    }
+
+    var shares: SenderShares
+    private var keys: [CommandKey: KnownCommand] = [:]
+    private var open: [Int64: Open] = [:]
+    /// The row of the last command.
+    private var lastSequence: Int64
+
+    /// - Parameter lastSequence: the last row of the store.
+    init(shares: SenderShares, lastSequence: Int64) {
+        self.shares = shares
+        self.lastSequence = lastSequence
+    }
+
+    /// Ids of an earlier run.
+    mutating func storedEarlier(_ use: InboxUsage, of sender: String) { shares.storedEarlier(use, of: sender) }
+
+    /// A command of an earlier run has no result.
+    mutating func unfinishedEarlier(_ sequence: Int64, _ bytes: Int, of sender: String) {
+        open[sequence] = Open(key: nil, sender: sender, bytes: bytes)
+        shares.unfinishedEarlier(bytes, of: sender)
+    }
+
+    /// What is said of a command that came before and has no result on disk; nil for any other.
+    func inFlight(_ command: ReceivedCommand) -> Finding? {
+        keys[command.key].map { Self.finding(command, beside: $0) }
+    }
+
+    /// A command came.
+    ///
+    /// - Parameter stored: what the store has under its id, unless it is in flight.
+    mutating func commandReceived(
+        _ command: ReceivedCommand, stored: KnownCommand?, isStoreFull: Bool
+    ) -> Finding {
+        // Known first, whatever else is wrong with it: a known id never gets a second, different terminal status. In
+        // flight it is when it came twice in one batch.
+        if let known = keys[command.key] ?? stored { return Self.finding(command, beside: known) }
+        if command.rejection != nil { return .rejected }
+        if isStoreFull { return .storeFull }
+        let bytes = command.payload.count
+        if let refusal = shares.reserve(bytes, for: command.sender) { return .noSpace(refusal) }
+        lastSequence += 1
+        keys[command.key] = KnownCommand(sequence: lastSequence, digest: command.digest)
+        open[lastSequence] = Open(key: command.key, sender: command.sender, bytes: bytes)
+        return .new(sequence: lastSequence)
+    }
+
+    private static func finding(_ command: ReceivedCommand, beside known: KnownCommand) -> Finding {
+        if known.isDamaged { return .damaged }
+        guard known.digest.matches(command.digest) else { return .conflict }
+        return .duplicate(sequence: known.sequence, reply: known.reply)
+    }
+
+    /// New commands could not be stored.
+    mutating func notStored(_ sequences: [Int64]) {
+        for sequence in sequences {
+            guard let command = close(sequence) else { continue }
+            shares.release(command.bytes, of: command.sender)
+        }
+    }
+
+    /// The results of commands are on disk; the bytes are those of the replies.
+    mutating func resultsStored(_ results: [(sequence: Int64, bytes: Int)]) {
+        for (sequence, bytes) in results {
+            guard let command = close(sequence) else { continue }
+            shares.ended(command.bytes, reply: bytes, of: command.sender)
+        }
+    }
+
+    private mutating func close(_ sequence: Int64) -> Open? {
+        guard let command = open.removeValue(forKey: sequence) else { return nil }
+        if let key = command.key { keys[key] = nil }
+        return command
+    }
+
+    /// Gives up the space for more than there are now.
+    mutating func releaseMemory() { if open.isEmpty { (keys, open) = ([:], [:]) } }
+}
