@@ -16,7 +16,7 @@ extension Agent {
     ///
     /// - Parameter now: in milliseconds since 1970.
     func checks(
-        at now: Int64, _ link: LinkStatus.State, _ stored: Journal.Counters, _ sent: Outbox.Counters
+        at now: Int64, _ link: LinkStatus.State, _ stored: JournalState.Counters, _ sent: Outbox.Counters
     ) -> [HealthCheck] {
         let isClockCorrect = clockMonitor.isCorrect(at: now)
         let missing = reloadable.withLock(\.missing).values.reduce(0, +)

@@ -47,7 +47,7 @@ extension Agent {
         while !Task.isCancelled {
             await AgentThreads.sleep(for: .milliseconds(pause))
             let now = clock.monotonic()
-            for failure in failures.windowsOver(at: clock.wall()) { journal.store(failure) }
+            for failure in failures.windowsOver(at: clock.wall()) { journal.failed(failure) }
             for line in refusals.summary(at: now) { logger.error("\(line)") }
             if store.problem == nil, let report = alarm.takeOutage() { reporter.sendReport(report) }
             _ = clockMonitor.isCorrect(at: clock.wall())

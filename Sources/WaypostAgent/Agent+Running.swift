@@ -125,7 +125,7 @@ extension Agent {
             Outbox.Connections(
                 publish: { link.publish($0) },
                 settled: { [weak self] in self?.settled($0) },
-                willRead: { [journal] in journal.storeWaiting() },
+                willRead: { [journal] in journal.commitAll() },
                 hasRoomForLogs: { [events] in events.flushWhenRoom() },
                 damaged: { [weak self] in self?.report($0) }))
         events.connect(

@@ -115,7 +115,7 @@ public final class Agent: Service {
             store: store, outbox: outbox, failureTopic: failureTopic, clock: clock, limits: limits,
             durability: configuration.durability, handlerTimer: metrics.handler,
             connections: Journal.Connections(
-                resultsStored: { ledger.resultsStored($0) },
+                resultsCommitted: { ledger.resultsCommitted($0) },
                 replyReplaced: { ledger.replyShrank(on: $0, by: $1) },
                 isGathering: { handlers.isOnBorrowedThread }))
         let mapInForce = Callback<Void, FailureReport.MapInForce?> { nil }
@@ -132,7 +132,7 @@ public final class Agent: Service {
                 if report.origin == .map, !reported.isEmpty {
                     ownLogger.warning("\(report.code): \(report.detail)")
                 }
-                for report in reported { journal.store(report) }
+                for report in reported { journal.failed(report) }
             })
 
         // Maps.
@@ -161,15 +161,15 @@ public final class Agent: Service {
         let executor = CommandExecutor(
             runner: runner, clock: clock, limits: limits, handlers: handlers,
             connections: CommandExecutor.Connections(
-                store: { await journal.store($0, of: $1) },
+                commit: { await journal.commit($0, of: $1) },
                 end: { commands, isFree in
                     let commands = commands.map(redaction.masked)
                     // First, so that one commit has both.
                     for ended in commands { reporter.failed(ended.result, of: ended.job) }
-                    journal.end(commands, isFree: isFree)
+                    journal.ended(commands, isFree: isFree)
                 },
-                endsStored: { await journal.stored() },
-                storeGathered: { journal.storeGathered() },
+                flush: { await journal.flush() },
+                commitGathered: { journal.commitGathered() },
                 accepted: { job in
                     let reply = Reply.accepted(id: job.id, attempt: job.attempt, at: clock.wall())
                     outbox.reply(reply, to: job.address)
@@ -184,12 +184,12 @@ public final class Agent: Service {
                 dispatch: { executor.admitted($0) },
                 received: { journal.received($0) },
                 commit: { (new, repeated) throws(StoreError) in
-                    try journal.commit(steps: new.count + repeated.count, reopening: repeated) {
+                    try journal.commit(steps: new.count + repeated.count, repeated: repeated) {
                         try $0.receive(new, results: [:])
                     }
                 },
-                commitReceived: { () throws(StoreError) in try journal.storeReceived() },
-                commitSent: { journal.storeSent() },
+                commitReceived: { () throws(StoreError) in try journal.commitReceived() },
+                commitSent: { journal.commitSent() },
                 reply: { outbox.reply(redaction.masked($0), to: $1) },
                 repeatReply: { sequence, reply, address in
                     outbox.enqueue([

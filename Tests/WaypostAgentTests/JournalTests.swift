@@ -38,7 +38,7 @@ import WaypostMessages
             store: store, outbox: outbox, failureTopic: "f", clock: .system, limits: AgentLimits(),
             durability: .full, handlerTimer: Timer(label: "handler"),
             connections: Journal.Connections(
-                resultsStored: { _ in }, replyReplaced: { _, _ in },
+                resultsCommitted: { _ in }, replyReplaced: { _, _ in },
                 isGathering: { [isGathering] in isGathering.value.load(ordering: .relaxed) }))
         let sent = sent
         outbox.start(
@@ -95,7 +95,7 @@ import WaypostMessages
     }
 
     @Test func `stores what a free thread brings before it returns, and sends the reply after that`() throws {
-        try journal.end([ended("c1")], isFree: true)
+        try journal.ended([ended("c1")], isFree: true)
         #expect(try state("c1") == .finished)
         #expect(sent.count == 1)
     }
@@ -105,8 +105,8 @@ import WaypostMessages
         let commands = try (0..<100).map { try ended("c\($0)") }
         let before = store.commitCount
         isGathering.value.store(true, ordering: .relaxed)
-        for command in commands { journal.end([command], isFree: true) }
-        journal.storeGathered()
+        for command in commands { journal.ended([command], isFree: true) }
+        journal.commitGathered()
         #expect(store.commitCount - before < 50)
         #expect(sent.count == commands.count)
         #expect(try commands.allSatisfy { try state($0.job.id) == .finished })
@@ -114,13 +114,13 @@ import WaypostMessages
 
     @Test func `stores the start of a command before its handler may run`() async throws {
         let command = try ended("c1")
-        #expect(await journal.store(.started(attempt: 1), of: command.job))
+        #expect(await journal.commit(.started(attempt: 1), of: command.job))
         #expect(try state("c1") == .started)
     }
 
     @Test func `lets acknowledgements ride together with the next command that is stored`() throws {
-        let commands = try (0..<Journal.batchSize).map { try ended("c\($0)") }
-        journal.end(commands, isFree: true)
+        let commands = try (0..<JournalState.batchSize).map { try ended("c\($0)") }
+        journal.ended(commands, isFree: true)
         for command in commands { acknowledge(command) }
         _ = try journal.commit(steps: 1) { try $0.receive(Self.command("next")) }
         #expect(try commands.allSatisfy { try state($0.job.id) == .acknowledged })
@@ -129,7 +129,7 @@ import WaypostMessages
 
     @Test func `stores an acknowledgement that comes alone without another's commit`() async throws {
         let command = try ended("c1")
-        journal.end([command], isFree: true)
+        journal.ended([command], isFree: true)
         acknowledge(command)
         try await eventually("the acknowledgement on disk") { try state("c1") == .acknowledged }
     }
@@ -138,16 +138,16 @@ import WaypostMessages
     @Test(arguments: [1, AgentLimits().commitEntries])
     func `takes no acknowledgement for the one of a reply that is sent again later`(steps: Int) throws {
         let command = try ended("c1")
-        journal.end([command], isFree: true)
+        journal.ended([command], isFree: true)
         acknowledge(command)
-        try journal.commit(steps: steps, reopening: [command.job.sequence]) { _ in }
+        try journal.commit(steps: steps, repeated: [command.job.sequence]) { _ in }
         journal.close()
         #expect(try state("c1") == .finished)
     }
 
     @Test func `stores the acknowledgements that wait when it is closed`() throws {
         let command = try ended("c1")
-        journal.end([command], isFree: true)
+        journal.ended([command], isFree: true)
         acknowledge(command)
         journal.close()
         #expect(try state("c1") == .acknowledged)
@@ -160,9 +160,9 @@ import WaypostMessages
         throws
     {
         try store.commit { try $0.database.execute("ALTER TABLE failures RENAME TO away") }
-        journal.store(FailureReport(id: "r1", code: .noRoute, origin: .router, detail: "d", at: 1))
+        journal.failed(FailureReport(id: "r1", code: .noRoute, origin: .router, detail: "d", at: 1))
         let command = try ended("c1")
-        journal.end([command])
+        journal.ended([command])
         var calls = 0
         for number in 2...4 {
             _ = try journal.commit(steps: 1) { transaction in
@@ -191,7 +191,7 @@ import WaypostMessages
         let ids = (10..<22).map { "c\($0)" }
         let commands = try ids.map(ended)
         isGathering.value.store(true, ordering: .relaxed)
-        for command in commands { journal.end([command], isFree: true) }
+        for command in commands { journal.ended([command], isFree: true) }
         try store.commit { try $0.database.execute("ALTER TABLE inbox RENAME TO away") }
         #expect(throws: StoreError.self) { try journal.commit { _ in } }
         #expect(sent.count == 0)
@@ -206,8 +206,8 @@ import WaypostMessages
         try store.commit { try $0.database.execute("ALTER TABLE failures RENAME TO away") }
         #expect(journal.received([Self.command("c1")]))
         isGathering.value.store(true, ordering: .relaxed)
-        journal.store(FailureReport(id: "r1", code: .noRoute, origin: .router, detail: "d", at: 1))
-        try journal.storeReceived()
+        journal.failed(FailureReport(id: "r1", code: .noRoute, origin: .router, detail: "d", at: 1))
+        try journal.commitReceived()
         #expect(try state("c1") == .received)
     }
 
@@ -216,10 +216,10 @@ import WaypostMessages
         command.sequence = 41
         #expect(journal.received([command]))
         let before = store.commitCount
-        journal.end([ended("c1", row: 41)], isFree: true)
+        journal.ended([ended("c1", row: 41)], isFree: true)
         #expect(store.commitCount == before + 1)
         #expect(sent.count == 1)
-        try journal.storeReceived()
+        try journal.commitReceived()
         #expect(store.commitCount == before + 1)
         #expect(try state("c1") == .finished)
         let stored = try store.commit { try $0.unsentReplies(excluding: [], bytes: .max).records }
@@ -231,7 +231,7 @@ import WaypostMessages
         var command = Self.command("c1")
         command.sequence = 41
         #expect(journal.received([command]))
-        #expect(await journal.store(.started(attempt: 1), of: ended("c1", row: 41).job))
+        #expect(await journal.commit(.started(attempt: 1), of: ended("c1", row: 41).job))
         #expect(try state("c1") == .started)
     }
 
@@ -251,15 +251,15 @@ import WaypostMessages
         let journal = try journalWithoutDurability()
         try store.commit { try $0.database.execute("ALTER TABLE inbox RENAME TO away") }
         #expect(journal.received(Self.commands(41...43)))
-        try journal.storeReceived()
-        journal.end([ended("c41", row: 41)], isFree: true)
+        try journal.commitReceived()
+        journal.ended([ended("c41", row: 41)], isFree: true)
         #expect(sent.count == 1)
         isGathering.value.store(true, ordering: .relaxed)
-        journal.end([ended("c42", row: 42)], isFree: true)
+        journal.ended([ended("c42", row: 42)], isFree: true)
         #expect(sent.count == 1)
-        journal.storeGathered()
+        journal.commitGathered()
         #expect(sent.count == 2)
-        #expect(await journal.store(.started(attempt: 1), of: ended("c43", row: 43).job))
+        #expect(await journal.commit(.started(attempt: 1), of: ended("c43", row: 43).job))
         try store.commit { try $0.database.execute("ALTER TABLE away RENAME TO inbox") }
         for (id, expected) in [("c41", InboxState.finished), ("c42", .finished), ("c43", .started)] {
             try await eventually("\(id) to be \(expected)") { try state(id) == expected }
@@ -273,25 +273,25 @@ import WaypostMessages
         let journal = try journalWithoutDurability()
         #expect(journal.received(Self.commands(41...43)))
         let commands = (41...42).map { ended("c\($0)", row: $0) }
-        if isLate { journal.end(commands) }
+        if isLate { journal.ended(commands) }
         for command in commands { acknowledge(command, in: journal) }
-        if !isLate { journal.end(commands) }
-        #expect(journal.storeSent())
+        if !isLate { journal.ended(commands) }
+        #expect(journal.commitSent())
         #expect(try ["c41", "c42", "c43"].map(state) == [.acknowledged, .acknowledged, .received])
-        journal.end([ended("c43", row: 43)])
-        #expect(journal.storeSent())
+        journal.ended([ended("c43", row: 43)])
+        #expect(journal.commitSent())
         #expect(try state("c43") == .finished)
         acknowledge(ended("c43", row: 43), in: journal)
-        #expect(journal.storeSent())
+        #expect(journal.commitSent())
         #expect(try state("c43") == .acknowledged)
     }
 
     @Test func `says so when a command can't be stored, and keeps it`() throws {
         #expect(journal.received([Self.command("c1")]))
         try store.commit { try $0.database.execute("ALTER TABLE inbox RENAME TO away") }
-        #expect(throws: StoreError.self) { try journal.storeReceived() }
+        #expect(throws: StoreError.self) { try journal.commitReceived() }
         try store.commit { try $0.database.execute("ALTER TABLE away RENAME TO inbox") }
-        try journal.storeReceived()
+        try journal.commitReceived()
         #expect(try state("c1") == .received)
     }
 
@@ -302,7 +302,7 @@ import WaypostMessages
             for part in 0..<8 {
                 group.addTask {
                     for index in stride(from: part, to: 400, by: 8) {
-                        journal.end([commands[index]], isFree: index % 3 != 0)
+                        journal.ended([commands[index]], isFree: index % 3 != 0)
                     }
                 }
             }
@@ -328,7 +328,7 @@ import WaypostMessages
             await withTaskGroup { group in
                 for part in 0..<19 {
                     group.addTask {
-                        journal.store(
+                        journal.failed(
                             FailureReport(
                                 id: "r\(round)-\(part)", code: .noRoute, origin: .router, detail: "d", at: 1))
                         _ = try? journal.commit(steps: 1) {
@@ -347,8 +347,8 @@ import WaypostMessages
     @Test func `takes nothing after its end`() async throws {
         journal.close()
         let command = try ended("c1")
-        journal.end([command], isFree: true)
-        #expect(await !journal.store(.started(attempt: 1), of: command.job))
+        journal.ended([command], isFree: true)
+        #expect(await !journal.commit(.started(attempt: 1), of: command.job))
         #expect(try state("c1") == .received)
     }
 }

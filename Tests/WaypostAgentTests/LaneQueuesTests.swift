@@ -37,7 +37,7 @@ import Waypost
         #expect(queues.admitted(job(3), at: 0).log == [])
         // Its lane goes on once that is on disk.
         #expect(queues.held(1, true, at: 100).log == ["store held 1"])
-        #expect(queues.heldStored(1, at: 101).log == ["run 2"])
+        #expect(queues.heldCommitted(1, at: 101).log == ["run 2"])
         #expect(queues.held == [1])
         // What ends beside the lane frees no place in it, and what ends in it leads to the next.
         #expect(queues.held(1, false, at: 50_000).log == [])
@@ -51,7 +51,7 @@ import Waypost
         var queues = LaneQueues(deadline: 1_000)
         #expect(queues.admitted(job(1, startBy: 600_000), at: 0).log == ["run 1"])
         #expect(queues.held(1, true, at: 400).log == ["store held 1"])
-        #expect(queues.heldStored(1, at: 401).log == [])
+        #expect(queues.heldCommitted(1, at: 401).log == [])
         #expect(queues.ticked(at: 600).log == ["accepted 1"])
         #expect(queues.ticked(at: 90_000).log == [])
         #expect(queues.held(1, false, at: 90_000).log == [])
@@ -68,7 +68,7 @@ import Waypost
         _ = queues.admitted(job(2), at: 0)
         #expect(queues.held(1, true, at: 1).log == ["store held 1"])
         #expect(queues.held(1, false, at: 2).log == [])
-        #expect(queues.heldStored(1, at: 3).log == [])
+        #expect(queues.heldCommitted(1, at: 3).log == [])
         #expect(queues.finished(1, .ok(), at: 4).log == ["end 1 OK", "run 2"])
     }
 
@@ -79,7 +79,7 @@ import Waypost
         #expect(queues.held(1, true, at: 1).log == ["store held 1"])
         #expect(queues.held(1, false, at: 2).log == [])
         #expect(queues.begin(1, isIdempotent: true, at: 3) == "store resumed")
-        #expect(queues.stepStored(1, at: 4) == nil)
+        #expect(queues.stepCommitted(1, at: 4) == nil)
         #expect(queues.begin(1, isIdempotent: false, at: 5) == "store started(attempt: 1)")
     }
 
@@ -87,7 +87,7 @@ import Waypost
         var queues = LaneQueues()
         _ = queues.admitted(job(1, startBy: 1_000), at: 0)
         _ = queues.held(1, true, at: 1)
-        _ = queues.heldStored(1, at: 1)
+        _ = queues.heldCommitted(1, at: 1)
         // It stays as long as the gate is closed, and is looked at once more when it opens.
         #expect(queues.ticked(at: 1_500).log == ["accepted 1"])
         #expect(queues.held(1, false, at: 1_500).log == ["end 1 EXPIRED"])
@@ -99,7 +99,7 @@ import Waypost
         _ = queues.admitted(job(1, startBy: 1_000), at: 0)
         _ = queues.admitted(job(2), at: 0)
         #expect(queues.begin(1, isIdempotent: false, at: 999) == "store started(attempt: 1)")
-        #expect(queues.stepStored(1, at: 1_000)?.log == ["end 1 EXPIRED", "run 2"])
+        #expect(queues.stepCommitted(1, at: 1_000)?.log == ["end 1 EXPIRED", "run 2"])
         _ = queues.admitted(job(3, lane: "other", startBy: 2_000), at: 1_000)
         #expect(queues.begin(3, isIdempotent: true, at: 2_000) == "ended [\"end 3 EXPIRED\"]")
     }
@@ -117,7 +117,7 @@ import Waypost
         _ = queues.admitted(job(1), at: 0)
         #expect(queues.begin(1, isIdempotent: false, at: 100) == "store started(attempt: 1)")
         #expect(queues.ticked(at: 50_000).log == [])
-        #expect(queues.stepStored(1, at: 59_000) == nil)
+        #expect(queues.stepCommitted(1, at: 59_000) == nil)
         #expect(queues.ticked(at: 59_399).log == [])
         #expect(queues.ticked(at: 59_400).log == ["accepted 1"])
         #expect(queues.ticked(at: 59_900).log == ["cancel 1", "end 1 DEADLINE"])
@@ -220,7 +220,7 @@ import Waypost
         _ = queues.begin(1, isIdempotent: false, at: 0)
         #expect(queues.cancel(id: "c1", by: "ops", at: 0).1.log == ["cancel 1"])
         #expect(queues.isCanceled(1) != false)
-        #expect(queues.stepStored(1, at: 2)?.log == [])
+        #expect(queues.stepCommitted(1, at: 2)?.log == [])
     }
 
     @Test func `a command whose start could not be stored leaves without an end`() {
@@ -284,7 +284,7 @@ import Waypost
             let begun = queues.admitted(job(sequence, sender: sender, bytes: bytes), at: 0).log
             #expect(begun == ["run \(sequence)"])
             let actions = queues.held(sequence, true, at: 1).log
-            return actions + queues.heldStored(sequence, at: 2).log
+            return actions + queues.heldCommitted(sequence, at: 2).log
         }
         #expect(hold(1, bytes: 15_000) == ["store held 1"])
         #expect(hold(2, bytes: 6_000) == ["end 2 BUSY"])
@@ -343,7 +343,7 @@ import Waypost
                     if Bool.random(using: &random) {
                         switch queues.handlerBegins(job.sequence, isIdempotent: false, at: now) {
                         case .begin: Issue.record("a start was not stored, seed \(seed)")
-                        case .store: storing.insert(job.sequence)
+                        case .commit: storing.insert(job.sequence)
                         case .ended(let actions): act(actions)
                         }
                     } else {
@@ -353,13 +353,13 @@ import Waypost
                     ended[command.job.sequence, default: 0] += 1
                     running.remove(command.job.sequence)
                     storing.remove(command.job.sequence)
-                case .cancelTask, .sendAccepted, .storeHeld, .storeEnd: break
+                case .cancelTask, .sendAccepted, .commitHeld, .commitEnd: break
                 }
             }
         }
         func startStored(_ sequence: Int64) {
             storing.remove(sequence)
-            if let actions = queues.stepStored(sequence, at: now) {
+            if let actions = queues.stepCommitted(sequence, at: now) {
                 act(actions)
                 act(queues.finished(sequence, .canceled, at: now))
             } else {
@@ -405,7 +405,7 @@ extension LaneQueues {
     fileprivate mutating func begin(_ sequence: Int64, isIdempotent: Bool, at now: Int64) -> String {
         switch handlerBegins(sequence, isIdempotent: isIdempotent, at: now) {
         case .begin: "begin"
-        case .store(let step): "store \(step)"
+        case .commit(let step): "store \(step)"
         case .ended(let actions): "ended \(actions.log)"
         }
     }
@@ -416,8 +416,8 @@ extension [LaneQueues.Action] {
         map { action in
             switch action {
             case .run(let job): "run \(job.sequence)"
-            case .storeHeld(let job): "store held \(job.sequence)"
-            case .storeEnd(let job): "store end \(job.sequence)"
+            case .commitHeld(let job): "store held \(job.sequence)"
+            case .commitEnd(let job): "store end \(job.sequence)"
             case .cancelTask(let sequence): "cancel \(sequence)"
             case .sendAccepted(let job): "accepted \(job.sequence)"
             case .end(let ended): "end \(ended.job.sequence) \(ended.result.code.name)"

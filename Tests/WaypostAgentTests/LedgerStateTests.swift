@@ -72,7 +72,7 @@ import WaypostMessages
 
     @Test mutating func `forgets what could not be stored, and gives its space back`() {
         _ = receive(Self.command("a"))
-        ledger.notStored([41])
+        ledger.notCommitted([41])
         #expect(ledger.shares.total == SenderShares.Use())
         #expect(receive(Self.command("a", "a://c")) == .new(sequence: 42))
     }
@@ -80,12 +80,12 @@ import WaypostMessages
     @Test mutating func `leaves a command to the store once its result is there`() {
         let command = Self.command("a")
         _ = receive(command)
-        ledger.resultsStored([(41, bytes: 100)])
+        ledger.resultsCommitted([(41, bytes: 100)])
         #expect(ledger.inFlight(command) == nil)
         #expect(ledger.shares.total.waiting == 0)
         #expect(ledger.shares.total.bytes == 100 + SenderShares.rowOverhead)
         // It can't end twice.
-        ledger.resultsStored([(41, bytes: 100)])
+        ledger.resultsCommitted([(41, bytes: 100)])
         #expect(ledger.shares.total.bytes == 100 + SenderShares.rowOverhead)
     }
 
@@ -109,7 +109,7 @@ import WaypostMessages
         ledger.unfinishedEarlier(2, 100, of: "ops")
         #expect(ledger.shares.total.ids == 2)
         #expect(ledger.shares.total.waitingBytes == 100)
-        ledger.resultsStored([(2, bytes: 50)])
+        ledger.resultsCommitted([(2, bytes: 50)])
         #expect(ledger.shares.total.waiting == 0)
         #expect(ledger.shares.total.bytes == 250 + 2 * SenderShares.rowOverhead)
     }

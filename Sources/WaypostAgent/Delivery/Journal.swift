@@ -4,7 +4,8 @@ import Threading
 import Waypost
 import WaypostMessages
 
-/// Stores what happened, many entries in one commit, and then sends what must not be sent before.
+/// Commits what happened, many entries together, and then sends what must not be sent before: ``JournalState`` decides
+/// behind a lock.
 ///
 /// A thread that has nothing else to do commits what it brings, with all that waits; what comes meanwhile is left to
 /// a thread of the agent. The commits of intake take along what waits, and the link's thread gathers what the commands
@@ -12,104 +13,26 @@ import WaypostMessages
 ///
 /// With ``Durability/off`` nothing waits for a commit: what happened is sent, and goes into one a moment later.
 final class Journal: Sendable {
-    enum Entry: Sendable {
-        /// A step that a command waits for; `then` is called with true once it is on disk, and with false when the
-        /// journal was closed before.
-        case step(InboxStep, sequence: Int64, then: @Sendable (Bool) -> Void)
-        /// Nothing, but `then` is called likewise, once all that came before is on disk.
-        case mark(then: @Sendable (Bool) -> Void)
-        case ended(InboxResult, ReplyAddress)
-        case failed(FailureReport)
-        /// The broker has the reply of the stored command.
-        case replyAcknowledged(sequence: Int64)
-        /// The reply is too large for the broker; another takes its place, which has fewer bytes.
-        case replyReplaced(sequence: Int64, MQTTMessage, fewer: Int)
-        /// The broker has the row of the outbox, or the disk damaged it.
-        case reportRemoved(sequence: Int64)
-    }
-
     /// What the journal calls; connected by the agent.
     struct Connections: Sendable {
         /// Commands whose results are on disk, each with the bytes of its reply.
-        var resultsStored: @Sendable ([(sequence: Int64, bytes: Int)]) -> Void
+        var resultsCommitted: @Sendable ([(sequence: Int64, bytes: Int)]) -> Void
         /// A stored reply on that topic has so many bytes fewer.
         var replyReplaced: @Sendable (_ topic: String, _ fewer: Int) -> Void
-        /// Whether the calling thread calls ``Journal/storeGathered()`` in a moment, so that what it brings can wait.
+        /// Whether the calling thread calls ``Journal/commitGathered()`` in a moment, so that what it brings can wait.
         var isGathering: @Sendable () -> Bool
     }
 
-    /// What health shows.
-    struct Counters: Sendable {
-        var ended: [Code.Status: Int64] = [:]
-        var isOutboxFull = false
-        /// Senders whose own share of the outbox is full.
-        var fullSenders: Set<String> = []
-        /// Reports that found no space and are still to be reported.
-        var droppedReports: Int64 = 0
-    }
-
-    /// Who commits an entry.
-    private enum Urgency {
-        /// The thread that brings it, unless another commits already; it may wait for the disk.
-        case here
-        /// A thread of the agent.
-        case soon
-        /// A later commit of any thread, with others like it, or one of the agent's own after a moment.
-        case deferred
-    }
-
-    struct State {
-        var counters = Counters()
-        var quota: ReportQuota
-        var waiting: [Entry] = []
-        /// Those that the next commit need not take.
-        var deferred: [Entry] = []
-        /// How often deferred entries went on to wait with the others.
-        var flushes = 0
-        /// A commit is wanted for what waits.
-        var isUrgent = false
-        /// Replies that wait for no commit, and that the thread that gathers sends together.
-        var unstoredReplies: [OutboxItem] = []
-        /// A timer will look at what waits.
-        var isTimed = false
-        /// A thread commits what waits, or will, and looks for more after that.
-        var isStoring = false
-        /// The last commit of entries failed.
-        var isFailing = false
-        /// Commands that are not on disk yet, and that no commit has taken.
-        var received: [NewCommand] = []
-        /// Those among them too that are being stored.
-        var receivedCount = 0
-        /// Bytes of results that wait for the disk.
-        var waitingReplyBytes = 0
-        /// Reports that wait for the disk.
-        var waitingReports = 0
-        /// Reports that were dropped because too many wait for the disk.
-        var overflow: Int64 = 0
-        var isClosed = false
-    }
-
-    /// A result of so many bytes is stored in any case.
-    private static let smallReply = 4_096
-    /// How long a deferred entry waits for a commit; up to twice as long when others went shortly before it came.
-    private static let deferral = Duration.milliseconds(50)
-    /// So many deferred entries go with the next commit: each by itself would make it a good part longer.
-    static let batchSize = 16
-    /// So many do not wait any longer: enough that most commands have their acknowledgement by then, and are written once.
-    private static let deferredLimit = 1_024
-    /// How long a commit that failed waits for the next try.
-    static let retryInterval = Duration.seconds(1)
-
-    let store: Store
-    let outbox: Outbox
-    let failureTopic: String
-    let clock: AgentClock
-    let limits: AgentLimits
-    /// Whether what happened is in the store before anything of it is published.
-    let isDurable: Bool
+    private let store: Store
+    private let outbox: Outbox
+    private let failureTopic: String
+    private let clock: AgentClock
+    private let limits: AgentLimits
+    /// Whether what happened is on disk before anything of it is published.
+    private let isDurable: Bool
     private let handlerTimer: Timer
     let connections: Connections
-    let state: Guarded<State>
+    private let state: Guarded<JournalState>
 
     init(
         store: Store, outbox: Outbox, failureTopic: String, clock: AgentClock, limits: AgentLimits,
@@ -128,92 +51,79 @@ final class Journal: Sendable {
         for (sequence, bytes, sender) in try store.commit({ try $0.outboxSizes() }) {
             quota.stored(sequence, bytes: bytes, of: sender)
         }
-        state = Guarded(State(quota: quota))
+        state = Guarded(JournalState(limits: limits, isDurable: isDurable, quota: quota))
     }
 
-    var counters: Counters { state.withLock(\.counters) }
+    var counters: JournalState.Counters { state.withLock(\.counters) }
 
     /// Whether reports about commands of `sender` find no space.
-    func isOutboxFull(for sender: String) -> Bool {
-        state.withLock { $0.counters.isOutboxFull || $0.counters.fullSenders.contains(sender) }
-    }
+    func isOutboxFull(for sender: String) -> Bool { state.withLock { $0.isOutboxFull(for: sender) } }
 
     // MARK: What happened
 
-    /// Takes commands, which the next commit stores before anything else; at the latest ``storeReceived()`` does.
+    /// Takes commands, which the next commit writes before anything else; at the latest ``commitReceived()`` does.
     ///
     /// - Returns: False when too many wait for that, or it was closed.
-    func received(_ commands: [NewCommand]) -> Bool {
-        state.withLock { state in
-            guard !state.isClosed, state.receivedCount + commands.count < limits.commitEntries else {
-                return false
-            }
-            state.received += commands
-            state.receivedCount += commands.count
-            return true
+    func received(_ commands: [NewCommand]) -> Bool { state.withLock { $0.commandsReceived(commands) } }
+
+    /// Commits a step of a command; false when the journal was closed before.
+    func commit(_ step: InboxStep, of job: CommandJob) async -> Bool {
+        guard isDurable else {
+            return started(.step(step, sequence: job.sequence) { _ in }) != .giveUp
         }
-    }
-
-    /// Returns when all commands are on disk that were received, or will be in a moment with ``Durability/off``.
-    func storeReceived() throws(StoreError) {
-        let count = state.withLock(\.receivedCount)
-        guard count > 0 else { return }
-        guard isDurable else { return scheduleCommitIfNeeded() }
-        try commit(steps: count) { _ in }
-        FaultPoint.afterStore.reached()
-    }
-
-    /// Returns when a step of a command is on disk; false when the journal was closed before.
-    func store(_ step: InboxStep, of job: CommandJob) async -> Bool {
-        guard isDurable else { return enqueue([.step(step, sequence: job.sequence) { _ in }], .deferred) }
         return await withCheckedContinuation { continuation in
-            enqueue([.step(step, sequence: job.sequence) { continuation.resume(returning: $0) }], .here)
+            started(.step(step, sequence: job.sequence) { continuation.resume(returning: $0) })
         }
     }
 
     /// Returns when all that came before is on disk; false when the journal was closed before.
-    func stored() async -> Bool {
+    func flush() async -> Bool {
         guard isDurable else { return true }
         return await withCheckedContinuation { continuation in
-            enqueue([.mark { continuation.resume(returning: $0) }], .here)
+            started(.mark { continuation.resume(returning: $0) })
         }
     }
 
-    /// Stores the ends of commands; their replies go out once they are on disk, or now with ``Durability/off``.
+    @discardableResult
+    private func started(_ entry: JournalState.Entry) -> JournalState.Next {
+        let isGathering = connections.isGathering()
+        let next = state.withLock { $0.handlerStarted(entry, isGathering: isGathering) }
+        if next == .giveUp { entry.settle(false) }
+        act(on: next)
+        return next
+    }
+
+    /// Commits the ends of commands; their replies go out once they are on disk, or now with ``Durability/off``.
     ///
     /// - Parameter isFree: Whether the calling thread has nothing else to do, so that it may wait for the disk.
-    func end(_ commands: [EndedCommand], isFree: Bool = false) {
-        let entries = commands.map(entry)
-        if enqueue(entries, isFree ? .here : .soon), !isDurable { sendUnstored(entries.compactMap(\.reply)) }
-    }
-
-    private func sendUnstored(_ replies: [OutboxItem]) {
-        if connections.isGathering() {
-            state.withLock { $0.unstoredReplies += replies }
-        } else {
-            outbox.enqueue(replies)
+    func ended(_ commands: [EndedCommand], isFree: Bool = false) {
+        let isGathering = connections.isGathering()
+        let replies = commands.map(reply)
+        let results = zip(commands, replies).map { command, reply in
+            JournalState.Entry.ended(
+                InboxResult(sequence: command.job.sequence, attempt: command.job.attempt, reply: reply.bytes),
+                command.job.address)
         }
+        let (next, unstored) = state.withLock {
+            $0.resultsProduced(
+                results, replies.lazy.map(\.status), isFree: isFree, isGathering: isGathering)
+        }
+        act(on: next)
+        outbox.enqueue(unstored)
     }
 
-    private func entry(_ ended: EndedCommand) -> Entry {
+    private func reply(to ended: EndedCommand) -> (bytes: [UInt8], status: Code.Status) {
         let (job, result) = (ended.job, ended.result)
-        var reply = Reply(
+        handlerTimer.recordMilliseconds(ended.milliseconds)
+        let reply = Reply(
             id: job.id, code: result.code, result: result.value, milliseconds: ended.milliseconds,
             attempt: job.attempt, at: clock.wall(), detail: result.detail?.cut(to: Reporter.maximumDetail),
             nearest: result.nearest, payload: result.payload,
             warnings: job.header.warnings)
-        var bytes = reply.encoded()
-        if let reason = reasonToReplace(bytes.count) {
-            reply = Reply.tooLarge(bytes.count, reason, inPlaceOf: reply)
-            bytes = reply.encoded()
-        }
-        state.withLock { state in
-            state.counters.ended[reply.status, default: 0] += 1
-            state.waitingReplyBytes += bytes.count
-        }
-        handlerTimer.recordMilliseconds(ended.milliseconds)
-        return .ended(
-            InboxResult(sequence: job.sequence, attempt: job.attempt, reply: bytes), job.address)
+        let bytes = reply.encoded()
+        guard let reason = reasonToReplace(bytes.count) else { return (bytes, reply.status) }
+        let smaller = Reply.tooLarge(bytes.count, reason, inPlaceOf: reply)
+        return (smaller.encoded(), smaller.status)
     }
 
     /// Why a reply of so many bytes is too large; nil when it is not.
@@ -225,25 +135,18 @@ final class Journal: Sendable {
         return "the store has no space for it"
     }
 
-    /// Stores a failure report, which goes out once it is on disk.
-    func store(_ report: FailureReport) {
-        let mayWait = state.withLock { state in
-            // On a full disk nothing leaves the queue.
-            guard state.waitingReports < limits.outboxRecords else {
-                state.overflow += 1
-                return false
-            }
-            state.waitingReports += 1
-            return true
-        }
-        if mayWait { enqueue([.failed(report)], .soon) }
+    /// A result of so many bytes is stored in any case.
+    private static let smallReply = 4_096
+
+    /// Commits a failure report, which goes out once it is on disk.
+    func failed(_ report: FailureReport) {
+        let isGathering = connections.isGathering()
+        act(on: state.withLock { $0.failureOccurred(report, isGathering: isGathering) })
     }
 
     /// The broker has these messages.
-    ///
-    /// After a crash before that is stored they go out once more: it can wait for the next commit.
     func acknowledged(_ items: [OutboxItem]) {
-        let entries = items.compactMap { item -> Entry? in
+        let entries = items.compactMap { item -> JournalState.Entry? in
             switch item.origin {
             case .reply(let sequence):
                 FaultPoint.beforeReplyAcknowledged.reached()
@@ -252,7 +155,9 @@ final class Journal: Sendable {
             case .volatile: return nil
             }
         }
-        if !entries.isEmpty { enqueue(entries, .deferred) }
+        guard !entries.isEmpty else { return }
+        let isGathering = connections.isGathering()
+        act(on: state.withLock { $0.replyAcknowledged(entries, isGathering: isGathering) })
     }
 
     /// A stored reply is too large for the broker: one that says so takes its place; false when that is no smaller.
@@ -268,108 +173,137 @@ final class Journal: Sendable {
         guard fewer > 0 else { return false }
         var message = item.message
         message.payload = smaller.encoded()
-        enqueue([.replyReplaced(sequence: sequence, message, fewer: fewer)], .soon)
+        changed(.replyReplaced(sequence: sequence, message, fewer: fewer))
         return true
     }
 
     /// A stored report was damaged and is set aside: it takes no space any more.
-    func reportDamaged(_ sequence: Int64) { enqueue([.reportRemoved(sequence: sequence)], .soon) }
+    func reportDamaged(_ sequence: Int64) { changed(.reportRemoved(sequence: sequence)) }
 
-    /// Stores what the calling thread has gathered.
-    func storeGathered() {
-        let replies = state.withLock { state in
-            defer { state.unstoredReplies = [] }
-            return state.unstoredReplies
-        }
-        outbox.enqueue(replies)
-        if mustStore() { storeHere() }
-    }
-
-    /// Stores what was sent without a commit; false when nothing is.
-    func storeSent() -> Bool {
-        !isDurable && (try? commit { _ in }) != nil
-    }
-
-    /// Whether the caller has to store what waits, and no other thread does.
-    ///
-    /// - Parameter isLate: Whether commands that were received must be stored now as well.
-    private func mustStore(isLate: Bool = false) -> Bool {
-        state.withLock { state in
-            guard !state.waiting.isEmpty || isLate && !state.received.isEmpty else { return false }
-            state.isUrgent = true
-            defer { state.isStoring = true }
-            return !state.isStoring
-        }
-    }
-
-    /// - Returns: False when the journal is closed.
-    @discardableResult
-    private func enqueue(_ entries: [Entry], _ urgency: Urgency) -> Bool {
-        let urgency = isDurable ? urgency : .deferred
+    private func changed(_ entry: JournalState.Entry) {
         let isGathering = connections.isGathering()
-        let (isOpen, stores, mustTime) = state.withLock { state in
-            guard !state.isClosed else { return (false, false, false) }
-            if urgency == .deferred { state.deferred += entries } else { state.waiting += entries }
-            guard isGathering || urgency == .deferred && state.deferred.count < Self.deferredLimit else {
-                state.isUrgent = true
-                defer { state.isStoring = true }
-                return (true, !state.isStoring, false)
+        act(on: state.withLock { $0.storedMessageChanged(entry, isGathering: isGathering) })
+    }
+
+    // MARK: Commits
+
+    /// Returns when all commands are on disk that were received, or will be in a moment with ``Durability/off``.
+    func commitReceived() throws(StoreError) {
+        let count = state.withLock(\.receivedCount)
+        guard count > 0 else { return }
+        guard isDurable else { return act(on: state.withLock { $0.startTimer() }) }
+        try commit(steps: count) { _ in }
+        FaultPoint.afterStore.reached()
+    }
+
+    /// Commits what the calling thread has gathered.
+    func commitGathered() {
+        let (next, replies) = state.withLock { $0.gatheringEnded() }
+        outbox.enqueue(replies)
+        act(on: next)
+    }
+
+    /// Commits what was sent before its commit; false when nothing is.
+    func commitSent() -> Bool { !isDurable && (try? commit { _ in }) != nil }
+
+    /// Commits all that waits, acknowledgements too; on a full disk it goes on waiting.
+    func commitAll() {
+        state.withLock { $0.flush() }
+        _ = try? commit { _ in }
+    }
+
+    /// Takes nothing more, after one more attempt to commit what waits.
+    func close() {
+        state.withLock { $0.close() }
+        guard (try? commit { _ in }) == nil else { return }
+        // Handlers that wait for it must not run.
+        for entry in state.withLock({ $0.giveUp() }) { entry.settle(false) }
+    }
+
+    private func act(on next: JournalState.Next) {
+        switch next {
+        case .nothing, .giveUp: break
+        case .commit:
+            // What came meanwhile is left to a thread of the agent.
+            if (try? commit { _ in }) == nil || state.withLock({ $0.committerEnded() }) { commitInBackground() }
+        case .commitInBackground: commitInBackground()
+        case .wait(let flushes):
+            TimerThread.shared.call(after: JournalState.deferral) { [self] in
+                act(on: state.withLock { $0.timePassed(since: flushes) })
             }
-            defer { state.isTimed = true }
-            return (true, false, !state.isTimed)
         }
-        if !isOpen { Self.giveUp(entries) }
-        if stores { urgency == .here ? storeHere() : commitInBackground() }
-        if mustTime { scheduleCommit() }
-        return isOpen
     }
 
-    /// Stores what waits after a moment.
-    private func scheduleCommitIfNeeded() {
-        let mustTime = state.withLock { state in
-            defer { state.isTimed = true }
-            return !state.isTimed
+    /// Commits on a thread of the agent until nothing urgent waits; on a full disk it tries again until ``close()``.
+    private func commitInBackground() {
+        AgentThreads.start { [self] in
+            repeat {
+                while (try? commit { _ in }) == nil {
+                    guard !state.withLock(\.isClosed) else { return }
+                    await AgentThreads.sleep(for: Self.retryInterval)
+                }
+            } while state.withLock { $0.committerEnded() }
         }
-        if mustTime { scheduleCommit() }
     }
 
-    /// Stores what waits after a moment, unless that came later than this.
-    private func scheduleCommit() {
-        let flushes = state.withLock(\.flushes)
-        TimerThread.shared.call(after: Self.deferral) { [self] in
-            let isNewer = state.withLock { state in
-                let isNewer = state.flushes != flushes && state.waiting.isEmpty && !state.deferred.isEmpty
-                state.isTimed = isNewer
-                if !isNewer { state.flushDeferred() }
-                return isNewer
+    /// How long a commit that failed waits for the next try.
+    private static let retryInterval = Duration.seconds(1)
+
+    /// Commits what was received and the first entries that wait, and `body` in the same transaction, and sends what
+    /// waited for it.
+    ///
+    /// - Parameters:
+    ///   - steps: how much else it writes; 0 when it is there for the entries.
+    ///   - repeated: rows whose replies go out again, and wait for the broker again.
+    ///   - body: called when the rest is written, and called again, without entries, when the transaction with them
+    ///     failed.
+    func commit<Value>(
+        steps: Int = 0, repeated: [Int64] = [], _ body: (Store.Transaction) throws -> Value
+    ) throws(StoreError) -> Value {
+        var batch: JournalBatch?
+        do throws(StoreError) {
+            return try store.commit { transaction in
+                var begun = state.withLock { $0.commitBegan(steps) }
+                batch = begun
+                try begun.write(
+                    in: transaction, reportsTo: failureTopic, limits, isTight: store.isTight(),
+                    at: clock.wall())
+                batch = begun
+                let value = try body(transaction)
+                try transaction.reopen(repeated)
+                return value
+            } then: { _ in
+                // Here, because what is first on the disk must be first to be sent.
+                if let batch { committed(batch, repeated) }
+            } otherwise: {
+                if let batch { act(on: state.withLock { $0.commitFailed(batch) }) }
             }
-            if isNewer { scheduleCommit() } else if mustStore(isLate: true) { commitInBackground() }
+        } catch {
+            guard let batch, batch.takesEntries, steps > 0 else { throw error }
+            return try commit(steps: steps, repeated: repeated, body)
         }
     }
 
-    /// Entries that will not be stored any more: handlers that wait for it must not run.
-    static func giveUp(_ entries: [Entry]) {
-        for entry in entries {
+    /// Sends what waited for a commit, and calls who waited.
+    private func committed(_ batch: JournalBatch, _ repeated: [Int64]) {
+        state.withLock { $0.committed(batch, repeated: repeated) }
+        var items: [OutboxItem] = []
+        var ended: [(sequence: Int64, bytes: Int)] = []
+        for entry in batch.entries {
+            entry.settle(true)
             switch entry {
-            case .step(_, _, let then), .mark(let then): then(false)
-            case .ended, .failed, .replyAcknowledged, .replyReplaced, .reportRemoved: break
+            case .ended(let result, _):
+                FaultPoint.afterResult.reached()
+                ended.append((result.sequence, result.reply.count))
+                if isDurable, let reply = entry.reply { items.append(reply) }
+            case .replyReplaced(_, let message, let fewer):
+                connections.replyReplaced(message.topic, fewer)
+                if let reply = entry.reply { items.append(reply) }
+            case .step, .mark, .failed, .replyAcknowledged, .reportRemoved: break
             }
         }
-    }
-}
-
-extension Journal.Entry {
-    /// What goes out for it.
-    var reply: OutboxItem? {
-        switch self {
-        case .ended(let result, let address):
-            OutboxItem(
-                origin: .reply(sequence: result.sequence), kind: .reply,
-                message: address.message(result.reply))
-        case .replyReplaced(let sequence, let message, _):
-            OutboxItem(origin: .reply(sequence: sequence), kind: .reply, message: message)
-        case .step, .mark, .failed, .replyAcknowledged, .reportRemoved: nil
-        }
+        if !ended.isEmpty { connections.resultsCommitted(ended) }
+        outbox.enqueue(items + batch.records.map(OutboxItem.init))
     }
 }
 

@@ -12,20 +12,20 @@ import WaypostMessages
 final class CommandExecutor: Sendable {
     /// What the executor calls; connected by the agent.
     struct Connections: Sendable {
-        /// Makes a step of a command durable; false when the agent stops before that.
-        var store: @Sendable (InboxStep, CommandJob) async -> Bool
-        /// Stores results; `isFree` when the calling thread has nothing else to do.
+        /// Commits a step of a command; false when the agent stops before that.
+        var commit: @Sendable (InboxStep, CommandJob) async -> Bool
+        /// Commits results; `isFree` when the calling thread has nothing else to do.
         var end: @Sendable ([EndedCommand], _ isFree: Bool) -> Void
         /// Returns when all that ended is on disk; false when the agent stops before that.
-        var endsStored: @Sendable () async -> Bool
-        /// Stores the results of commands that the calling thread ran for ``handlers``.
-        var storeGathered: @Sendable () -> Void
+        var flush: @Sendable () async -> Bool
+        /// Commits the results of commands that the calling thread ran for ``handlers``.
+        var commitGathered: @Sendable () -> Void
         /// The sender learns that the work will take longer.
         var accepted: @Sendable (CommandJob) -> Void
     }
 
-    /// The agent stops before a step of a command could be stored.
-    private struct StepNotStored: Error {}
+    /// The agent stops before a step of a command could be committed.
+    private struct StepNotCommitted: Error {}
 
     private struct State {
         var queues: LaneQueues
@@ -114,7 +114,7 @@ final class CommandExecutor: Sendable {
     func beginHere(adopt: @escaping @Sendable () -> Bool) {
         let actions = takeAdmitted()
         guard !actions.isEmpty else { return }
-        handlers.runHere({ act(on: actions) }, whenIdle: connections.storeGathered, adopt: adopt)
+        handlers.runHere({ act(on: actions) }, whenIdle: connections.commitGathered, adopt: adopt)
     }
 
     private func takeAdmitted() -> [LaneQueues.Action] {
@@ -184,8 +184,8 @@ final class CommandExecutor: Sendable {
         for action in actions {
             switch action {
             case .run(let job): start(job)
-            case .storeHeld(let job): storeHeld(job)
-            case .storeEnd(let job): storeEnd(job)
+            case .commitHeld(let job): commitHeld(job)
+            case .commitEnd(let job): commitEnd(job)
             case .cancelTask(let sequence): cancel(state.withLock { $0.tasks[sequence] })
             case .sendAccepted(let job): connections.accepted(job)
             case .end: break
@@ -249,13 +249,13 @@ final class CommandExecutor: Sendable {
         case .ended(let actions):
             act(on: actions)
             throw CancellationError()
-        case .store(let step):
-            guard await connections.store(step, job) else {
+        case .commit(let step):
+            guard await connections.commit(step, job) else {
                 _ = state.withLock { $0.leftOnDisk.insert(job.sequence) }
-                throw StepNotStored()
+                throw StepNotCommitted()
             }
             FaultPoint.afterStarted.reached()
-            let ended = change { $0.queues.stepStored(job.sequence, at: clock.monotonic()) }
+            let ended = change { $0.queues.stepCommitted(job.sequence, at: clock.monotonic()) }
             guard let ended else { return }
             act(on: ended)
             throw CancellationError()
@@ -263,20 +263,20 @@ final class CommandExecutor: Sendable {
     }
 
     /// Its lane goes on only when it is on disk that the command is held.
-    private func storeHeld(_ job: CommandJob) {
+    private func commitHeld(_ job: CommandJob) {
         AgentThreads.start { [self] in
-            guard await connections.store(.held, job) else { return }
+            guard await connections.commit(.held, job) else { return }
             let now = clock.monotonic()
-            act(on: change { $0.queues.heldStored(job.sequence, at: now) })
+            act(on: change { $0.queues.heldCommitted(job.sequence, at: now) })
         }
     }
 
     /// Its lane goes on only when it is on disk that the command has ended.
-    private func storeEnd(_ job: CommandJob) {
+    private func commitEnd(_ job: CommandJob) {
         AgentThreads.start { [self] in
-            guard await connections.endsStored() else { return }
+            guard await connections.flush() else { return }
             let now = clock.monotonic()
-            act(on: change { $0.queues.endStored(job, at: now) })
+            act(on: change { $0.queues.endCommitted(job, at: now) })
         }
     }
 

@@ -15,10 +15,10 @@ struct LaneQueues: Sendable {
     /// What the executor has to do.
     enum Action: Sendable {
         case run(CommandJob)
-        /// It has to be on disk that the command is held; ``LaneQueues/heldStored(_:at:)`` follows.
-        case storeHeld(CommandJob)
-        /// It has to be on disk that the command has ended; ``LaneQueues/endStored(_:at:)`` follows.
-        case storeEnd(CommandJob)
+        /// It has to be on disk that the command is held; ``LaneQueues/heldCommitted(_:at:)`` follows.
+        case commitHeld(CommandJob)
+        /// It has to be on disk that the command has ended; ``LaneQueues/endCommitted(_:at:)`` follows.
+        case commitEnd(CommandJob)
         case cancelTask(sequence: Int64)
         case sendAccepted(CommandJob)
         /// The command has come to its end without, or after, having run.
@@ -121,8 +121,8 @@ struct LaneQueues: Sendable {
     /// What a command has to do before its handler begins.
     enum Beginning: Sendable {
         case begin
-        /// This has to be on disk before; ``LaneQueues/stepStored(_:at:)`` follows.
-        case store(InboxStep)
+        /// This has to be on disk before; ``LaneQueues/stepCommitted(_:at:)`` follows.
+        case commit(InboxStep)
         /// It has ended, or ends with these actions, and must not begin.
         case ended([Action])
     }
@@ -133,11 +133,11 @@ struct LaneQueues: Sendable {
         guard let entry = running[sequence], !isIdempotent || entry.wasHeld else { return .begin }
         // The time for which it is stored does not count.
         running[sequence]?.waitingSince = now
-        return .store(isIdempotent ? .resumed : .started(attempt: entry.job.attempt))
+        return .commit(isIdempotent ? .resumed : .started(attempt: entry.job.attempt))
     }
 
     /// The step is stored; nil when the handler begins now.
-    mutating func stepStored(_ sequence: Int64, at now: Int64) -> [Action]? {
+    mutating func stepCommitted(_ sequence: Int64, at now: Int64) -> [Action]? {
         resumeDeadline(of: sequence, at: now)
         return mayNotBegin(sequence, at: now)
     }
@@ -167,13 +167,13 @@ struct LaneQueues: Sendable {
         }
         running.values[index].waitingSince = now
         running.values[index].wasHeld = true
-        var actions = [Action.storeHeld(job)]
+        var actions = [Action.commitHeld(job)]
         runPending(at: now, &actions)
         return actions
     }
 
     /// It is on disk that a command is held: it leaves its lane, unless it has gone on by now.
-    mutating func heldStored(_ sequence: Int64, at now: Int64) -> [Action] {
+    mutating func heldCommitted(_ sequence: Int64, at now: Int64) -> [Action] {
         guard let entry = running[sequence], entry.isHeld else { return [] }
         var actions: [Action] = []
         leave(entry.job, at: now, &actions)
@@ -198,7 +198,7 @@ struct LaneQueues: Sendable {
         actions.reserveCapacity(2)
         actions.append(.end(ended))
         if entry.job.isSuspect {
-            actions.append(.storeEnd(entry.job))
+            actions.append(.commitEnd(entry.job))
         } else {
             leave(entry.job, at: now, &actions)
         }
@@ -207,7 +207,7 @@ struct LaneQueues: Sendable {
     }
 
     /// It is on disk that a command has ended: what ends the agent now is the next one of its lane.
-    mutating func endStored(_ job: CommandJob, at now: Int64) -> [Action] {
+    mutating func endCommitted(_ job: CommandJob, at now: Int64) -> [Action] {
         var actions: [Action] = []
         leave(job, at: now, &actions)
         return actions

@@ -36,7 +36,7 @@ extension Intake {
                 try connections.commit(new, repeated)
             } catch {
                 // The link is dropped for it, and that is logged with the reason.
-                ledger.notStored(new.compactMap(\.sequence))
+                ledger.notCommitted(new.compactMap(\.sequence))
                 return false
             }
             FaultPoint.afterStore.reached()

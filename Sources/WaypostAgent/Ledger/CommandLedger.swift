@@ -63,11 +63,11 @@ final class CommandLedger: Sendable {
     }
 
     /// New commands could not be stored: they are as if they had not come.
-    func notStored(_ sequences: [Int64]) { state.withLock { $0.notStored(sequences) } }
+    func notCommitted(_ sequences: [Int64]) { state.withLock { $0.notCommitted(sequences) } }
 
     /// The results of commands are on disk; the bytes are those of the replies.
-    func resultsStored(_ results: [(sequence: Int64, bytes: Int)]) {
-        state.withLock { $0.resultsStored(results) }
+    func resultsCommitted(_ results: [(sequence: Int64, bytes: Int)]) {
+        state.withLock { $0.resultsCommitted(results) }
     }
 
     /// The stored reply on a topic got smaller.

@@ -77,7 +77,7 @@ struct LedgerState: Sendable {
     }
 
     /// New commands could not be stored.
-    mutating func notStored(_ sequences: [Int64]) {
+    mutating func notCommitted(_ sequences: [Int64]) {
         for sequence in sequences {
             guard let command = close(sequence) else { continue }
             shares.release(command.bytes, of: command.sender)
@@ -85,7 +85,7 @@ struct LedgerState: Sendable {
     }
 
     /// The results of commands are on disk; the bytes are those of the replies.
-    mutating func resultsStored(_ results: [(sequence: Int64, bytes: Int)]) {
+    mutating func resultsCommitted(_ results: [(sequence: Int64, bytes: Int)]) {
         for (sequence, bytes) in results {
             guard let command = close(sequence) else { continue }
             shares.ended(command.bytes, reply: bytes, of: command.sender)
