@@ -21,9 +21,7 @@ extension Agent {
         let isClockCorrect = clockMonitor.isCorrect(at: now)
         let missing = reloadable.withLock(\.missing).values.reduce(0, +)
         let own = [
-            HealthCheck(
-                "store", problem: store.problem?.description ?? diskHang ?? storeShortage, ok: "ok (writable)"
-            ),
+            HealthCheck("store", problem: store.disk.finding, ok: "ok (writable)"),
             HealthCheck(
                 "ids", problem: ledger.shares.problem, ok: ledger.shares.nearLimit ?? "ok (free space)"),
             HealthCheck(
@@ -83,7 +81,7 @@ extension Agent {
                 "link", .ok, "connected to \(connection.broker), MQTT \(connection.version)")
         }
         let reason = outage.reason.code.map { "\($0): \(outage.reason.summary)" } ?? outage.reason.summary
-        let disk = outage.reason.cause == .batchRefused ? store.problem : nil
+        let disk = outage.reason.cause == .batchRefused ? store.disk.problem : nil
         let left = outage.nextTry.map { $0 - clock.monotonic() }
         let next =
             left.map { $0 >= 1_000 ? "; next try in \(TimeText.span($0))" : "; being tried again" } ?? ""
@@ -145,13 +143,6 @@ extension Agent {
         guard !senders.isEmpty else { return nil }
         return "handlers block all threads that one sender may have; further commands of "
             + "\(senders.prefix(3).joined(separator: ", ")) end with 408"
-    }
-
-    /// What is wrong when most of the space of the store is taken; nil when it is not.
-    private var storeShortage: String? {
-        let (held, limit) = (store.heldBytes, configuration.limits.storeBytes)
-        guard held >= limit.share(80) else { return nil }
-        return "\(held) of \(limit) bytes are used; when it is full, new commands and maps get 503 DISK"
     }
 
     var certificates: CertificateCheck {

@@ -78,7 +78,7 @@ extension Agent {
         guard reason.cause != .stopped else { return }
         systemd?.notify("STATUS=offline: \(reason)")
         let isDisk = reason.cause == .batchRefused
-        let problem = isDisk ? store.problem.map { ": \($0)" } ?? "" : ""
+        let problem = isDisk ? store.disk.problem.map { ": \($0)" } ?? "" : ""
         let (outage, isLineDue) = status.disconnected(
             reason, "\(reason.summary)\(problem)", code: isDisk ? .disk : reason.code, at: clock.wall(),
             clock.monotonic())

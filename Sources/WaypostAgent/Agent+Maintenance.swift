@@ -5,9 +5,6 @@ import Waypost
 import WaypostMessages
 
 extension Agent {
-    /// Longer than any transaction on a disk that works, in milliseconds.
-    private static let longTransaction: Int64 = 10_000
-
     /// How long the regular work pauses, in milliseconds: few wake-ups, so that an idle device can sleep.
     private var pause: Int64 {
         min(10_000, (systemd?.watchdog ?? .max) / 3, max(1_000, configuration.healthInterval.milliseconds))
@@ -20,12 +17,11 @@ extension Agent {
         var lastHealth = clock.monotonic()
         var healthAfter = nextHealth()
         var lastSign: Int64 = 0
-        var isDiskHanging = false
         while !Task.isCancelled {
             await AgentThreads.sleep(for: .milliseconds(pause))
             let now = clock.monotonic()
             checkLoop()
-            checkDisk(&isDiskHanging)
+            checkDisk()
             if let interval = systemd?.watchdog, now - lastSign >= interval / 3, !loop.isStalled {
                 systemd?.notify("WATCHDOG=1")
                 lastSign = now
@@ -49,7 +45,7 @@ extension Agent {
             let now = clock.monotonic()
             for failure in failures.windowsOver(at: clock.wall()) { journal.failed(failure) }
             for line in refusals.summary(at: now) { logger.error("\(line)") }
-            if store.problem == nil, let report = alarm.takeOutage() { reporter.sendReport(report) }
+            if store.disk.problem == nil, let report = alarm.takeOutage() { reporter.sendReport(report) }
             _ = clockMonitor.isCorrect(at: clock.wall())
             maps.checkTimeSoon()
             updateMetrics()
@@ -95,25 +91,17 @@ extension Agent {
         publishHealth()
     }
 
-    /// Why health is red while a transaction does not end; nil when none takes that long.
-    var diskHang: String? {
-        let age = store.transactionAge
-        guard age > Self.longTransaction else { return nil }
-        return "a transaction has waited for the disk for \(TimeText.span(age)); does the disk hang?"
-    }
-
     /// Reports that the disk hangs, and that it answers again.
-    private func checkDisk(_ isHanging: inout Bool) {
-        let hang = diskHang
-        guard isHanging != (hang != nil) else { return }
-        isHanging = hang != nil
-        if let hang {
+    private func checkDisk() {
+        switch store.disk.takeNews() {
+        case nil: return
+        case .hangs(let hang):
             logger.error("\(hang)")
             // Nothing can be stored, so that a report could not leave.
             if let report = alarm.raise(hang) {
                 outbox.enqueue([OutboxItem(origin: .volatile, kind: .presence, message: report)])
             }
-        } else {
+        case .responds:
             logger.notice("the disk responds again")
             reporter.log(.warning, "Store", "the disk responds again")
         }

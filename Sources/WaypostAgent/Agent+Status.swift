@@ -158,6 +158,6 @@ extension Agent {
                 inactiveEntries: applied.inactive.count,
                 certificateDays: certificates.days(broker: link.connection?.certificate, at: now),
                 ids: (ids.total.ids, ids.limit.ids),
-                store: (store.heldBytes, configuration.limits.storeBytes)))
+                store: (store.disk.heldBytes, store.disk.byteLimit)))
     }
 }

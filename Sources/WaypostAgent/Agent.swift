@@ -100,7 +100,7 @@ public final class Agent: Service {
         let outbox = Outbox(
             limits: limits, store: store, clock: clock, sender: { topics.sender(ofCommandOn: $0) },
             topic: { topics.reply(of: agent, to: $0) })
-        store.onFailure { error in
+        store.disk.onFailure { error in
             guard let report = alarm.raise(redaction.masked(error.description)) else { return }
             // Not here, where others may hold their locks. It is lost if this failure ends the connection.
             AgentThreads.start {
@@ -211,7 +211,7 @@ public final class Agent: Service {
             after: try store.commit { try $0.highestUsedEpoch() },
             last: { reason in
                 let link = status.current
-                let disk = store.problem.map { AgentState.Cause(.disk, $0.description, at: clock.wall()) }
+                let disk = store.disk.problem.map { AgentState.Cause(.disk, $0.description, at: clock.wall()) }
                 let cause =
                     switch reason {
                     case .shutdown: runs.end(at: clock.wall())

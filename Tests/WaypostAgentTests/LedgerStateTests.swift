@@ -25,10 +25,10 @@ import WaypostMessages
     }
 
     private mutating func receive(
-        _ command: ReceivedCommand, stored: KnownCommand? = nil, isStoreFull: Bool = false
+        _ command: ReceivedCommand, stored: KnownCommand? = nil, refusal: Failure? = nil
     ) -> LedgerState.Finding {
         ledger.inFlight(command)
-            ?? ledger.commandReceived(command, stored: stored, isStoreFull: isStoreFull)
+            ?? ledger.commandReceived(command, stored: stored, refusal: refusal)
     }
 
     @Test mutating func `gives a new command the next row, and a different one its own`() {
@@ -45,7 +45,7 @@ import WaypostMessages
         #expect(receive(Self.command("a", "a://c")) == .conflict)
         // Twice in one batch it is not in flight when the first look is taken.
         #expect(
-            ledger.commandReceived(Self.command("a"), stored: nil, isStoreFull: false)
+            ledger.commandReceived(Self.command("a"), stored: nil, refusal: nil)
                 == .duplicate(sequence: 41, reply: nil))
         #expect(ledger.shares.total.ids == 1)
     }
@@ -63,10 +63,10 @@ import WaypostMessages
         let command = Self.command("a")
         if isInFlight { _ = receive(command) }
         let refused = Self.command("a", rejection: Failure(.busy, "too fast"))
-        let finding = receive(refused, stored: isInFlight ? nil : Self.stored(command), isStoreFull: true)
+        let finding = receive(refused, stored: isInFlight ? nil : Self.stored(command), refusal: Failure(.disk, "full"))
         #expect(finding == .duplicate(sequence: isInFlight ? 41 : 7, reply: isInFlight ? nil : [1]))
-        #expect(receive(Self.command("b", rejection: Failure(.busy, "too fast"))) == .rejected)
-        #expect(receive(Self.command("b"), isStoreFull: true) == .storeFull)
+        #expect(receive(Self.command("b", rejection: Failure(.busy, "too fast"))) == .rejected(Failure(.busy, "too fast")))
+        #expect(receive(Self.command("b"), refusal: Failure(.disk, "full")) == .rejected(Failure(.disk, "full")))
         #expect(receive(Self.command("b")) == .new(sequence: isInFlight ? 42 : 41))
     }
 
@@ -94,7 +94,7 @@ import WaypostMessages
         (limits.dedupeKeys, limits.senderShare) = (8, 25)
         var ledger = LedgerState(shares: SenderShares(limits), lastSequence: 0)
         func receive(_ id: String, from sender: String) -> LedgerState.Finding {
-            ledger.commandReceived(Self.command(id, from: sender), stored: nil, isStoreFull: false)
+            ledger.commandReceived(Self.command(id, from: sender), stored: nil, refusal: nil)
         }
         #expect(receive("a", from: "ops") == .new(sequence: 1))
         #expect(receive("b", from: "ops") == .new(sequence: 2))

@@ -39,7 +39,7 @@ import WaypostMessages
     // Stored as a list of numbers, 600 pings of 25 bytes made a file of 157 MB.
     @Test func `gets no more space on disk by correlation data than 256 bytes a command`() async throws {
         let harness = try await AgentHarness { $0.limits.intakeRate = 0 }
-        let before = harness.agent.store.heldBytes
+        let before = harness.agent.store.disk.heldBytes
         let properties = MQTTProperties(correlationData: [UInt8](repeating: 7, count: 60_000))
         for number in 0..<100 {
             harness.receive(ping("c\(number)"), on: "waypost/v1/k1/cmd/me", properties: properties)
@@ -47,7 +47,7 @@ import WaypostMessages
         // Each reply is a health document, which is stored too.
         let reply = try await harness.reply(to: "c99").encoded().count
         try await harness.until("all results on disk") { $0.agent.ledger.shares.total.waiting == 0 }
-        #expect(harness.agent.store.heldBytes - before < 100 * (reply + 4_096))
+        #expect(harness.agent.store.disk.heldBytes - before < 100 * (reply + 4_096))
         #expect(
             harness.published.events.allSatisfy { ($0.properties.correlationData?.count ?? 0) <= 256 })
         _ = try await harness.event { $0.level == .warning && $0.message.contains("correlation data of me") }

@@ -119,7 +119,7 @@ import WaypostMessages
         var codes: [Code] = []
         for number in 0..<16 { codes.append(try await harness.reply(to: "h\(number)").code) }
         #expect(Set(codes) == [.ok, .tooLarge])
-        #expect(harness.agent.store.heldBytes < 1_048_576 + (16 << 20))
+        #expect(harness.agent.store.disk.heldBytes < 1_048_576 + (16 << 20))
         try await harness.close()
     }
 }

@@ -129,7 +129,7 @@ final class Journal: Sendable {
     /// Why a reply of so many bytes is too large; nil when it is not.
     private func reasonToReplace(_ bytes: Int) -> String? {
         if bytes > limits.packetBytes { return "at most \(limits.packetBytes) can be sent" }
-        guard bytes > Self.smallReply, store.isTight(with: bytes + state.withLock(\.waitingReplyBytes)) else {
+        guard bytes > Self.smallReply, store.disk.isTight(with: bytes + state.withLock(\.waitingReplyBytes)) else {
             return nil
         }
         return "the store has no space for it"
@@ -240,14 +240,11 @@ final class Journal: Sendable {
             repeat {
                 while (try? commit { _ in }) == nil {
                     guard !state.withLock(\.isClosed) else { return }
-                    await AgentThreads.sleep(for: Self.retryInterval)
+                    await AgentThreads.sleep(for: DiskHealth.retryInterval)
                 }
             } while state.withLock { $0.committerEnded() }
         }
     }
-
-    /// How long a commit that failed waits for the next try.
-    private static let retryInterval = Duration.seconds(1)
 
     /// Commits what was received and the first entries that wait, and `body` in the same transaction, and sends what
     /// waited for it.
@@ -266,7 +263,7 @@ final class Journal: Sendable {
                 var begun = state.withLock { $0.commitBegan(steps) }
                 batch = begun
                 try begun.write(
-                    in: transaction, reportsTo: failureTopic, limits, isTight: store.isTight(),
+                    in: transaction, reportsTo: failureTopic, limits, isTight: store.disk.isTight(),
                     at: clock.wall())
                 batch = begun
                 let value = try body(transaction)

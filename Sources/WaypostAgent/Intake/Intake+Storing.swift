@@ -19,7 +19,7 @@ extension Intake {
         }
         var new: [NewCommand] = []
         var repeated: [Int64] = []
-        var isStoredFirst = store.problem != nil
+        var isStoredFirst = store.disk.problem != nil
         for (command, finding) in zip(commands, found) {
             switch finding {
             case .new(let sequence):
@@ -72,11 +72,7 @@ extension Intake {
                     .interrupted,
                     "id \(command.id) was received before, and its stored data is damaged on the disk; it is not run again"
                 ), to: command)
-        case .rejected: if let rejection = command.rejection { answer(rejection, to: command) }
-        case .storeFull:
-            answer(
-                Failure(.disk, "the store is full (\(store.heldBytes) of \(limits.storeBytes) bytes)"),
-                to: command)
+        case .rejected(let rejection): answer(rejection, to: command)
         case .noSpace(let refusal):
             let audiences = [Audience.agent(agent)] + groups.map(Audience.group)
             answer(ledger.failure(refusal, command.sender, sentTo: audiences), to: command)

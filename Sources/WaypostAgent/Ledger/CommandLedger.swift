@@ -54,10 +54,10 @@ final class CommandLedger: Sendable {
                     finding == nil ? try transaction.known(command.topic, command.id) : nil
                 }
             }
-        let isFull = store.isFull
+        let refusal = store.disk.refusal
         return state.withLock { state in
             zip(commands, found).enumerated().map { index, pair in
-                pair.1 ?? state.commandReceived(pair.0, stored: stored[index], isStoreFull: isFull)
+                pair.1 ?? state.commandReceived(pair.0, stored: stored[index], refusal: refusal)
             }
         }
     }

@@ -1,3 +1,5 @@
+import Waypost
+
 /// The commands without a result on disk, by their ids, and what each sender holds: decisions only, no disk.
 ///
 /// The store may not have the commands in flight yet; after a connection was lost the broker sends again what it had no
@@ -13,8 +15,9 @@ struct LedgerState: Sendable {
         case conflict
         /// The id was used before; what is stored of it is damaged.
         case damaged
-        /// It is new, and is not stored: intake has a reason, the store is full, or there is no space.
-        case rejected, storeFull
+        /// It is new, and must not be stored.
+        case rejected(Failure)
+        /// It is new, and there is no space for it.
         case noSpace(SenderShares.Refusal)
     }
 
@@ -53,17 +56,18 @@ struct LedgerState: Sendable {
 
     /// A command came.
     ///
-    /// - Parameter stored: what the store has under its id, unless it is in flight.
+    /// - Parameters:
+    ///   - stored: what the store has under its id, unless it is in flight.
+    ///   - refusal: why the store takes nothing new.
     mutating func commandReceived(
-        _ command: ReceivedCommand, stored: KnownCommand?, isStoreFull: Bool
+        _ command: ReceivedCommand, stored: KnownCommand?, refusal: Failure?
     ) -> Finding {
         // Known first, whatever else is wrong with it: a known id never gets a second, different terminal status. In
         // flight it is when it came twice in one batch.
         if let known = keys[command.key] ?? stored { return Self.finding(command, beside: known) }
-        if command.rejection != nil { return .rejected }
-        if isStoreFull { return .storeFull }
+        if let rejection = command.rejection ?? refusal { return .rejected(rejection) }
         let bytes = command.payload.count
-        if let refusal = shares.reserve(bytes, for: command.sender) { return .noSpace(refusal) }
+        if let shortage = shares.reserve(bytes, for: command.sender) { return .noSpace(shortage) }
         lastSequence += 1
         keys[command.key] = KnownCommand(sequence: lastSequence, digest: command.digest)
         open[lastSequence] = Open(key: command.key, sender: command.sender, bytes: bytes)

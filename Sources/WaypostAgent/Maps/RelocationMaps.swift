@@ -125,9 +125,7 @@ final class RelocationMaps: Sendable {
                     document, on: key, for: audience, digest: digest, bytes: message.payload.count,
                     by: author(of: document), at: now, isClockCorrect: clockMonitor.isCorrect(at: now))
             else { return inForce(message, on: key) }
-            guard !store.isFull else {
-                throw Failure(.disk, "the store is full (\(store.heldBytes) bytes)")
-            }
+            if let refusal = store.disk.refusal { throw refusal }
             do throws(RelocationError) {
                 // Only with the layers in force: those that are left out can't keep a good map out.
                 compiled = try compile(next)

@@ -18,11 +18,10 @@ package final class Store: Sendable {
     package let notices: [String]
     /// What was damaged and could be put right, and what may be lost.
     package let repairs: [String]
-    /// How many bytes the file may hold before nothing new is taken.
-    private let byteLimit: Int
+    /// Whether the disk takes what is committed.
+    package let disk: DiskHealth
     private let logPages: Int
     private let pageSize: Int
-    private let held = Atomic<Int>(0)
     private let commits = Atomic<Int>(0)
     /// SQLite parses the question again each time, and the file system is slow to answer.
     private static let changesBetweenLooks = 16
@@ -39,10 +38,6 @@ package final class Store: Sendable {
     private let isMarkerBehind = Atomic<Bool>(false)
     /// Records how long each commit took.
     private let timer: Timer?
-    /// Since when the transaction that runs now has been at the disk, as ``MonotonicTime/now``; 0 while none runs.
-    private let busySince = Atomic<UInt64>(0)
-    private let currentProblem = Guarded<StoreError?>(nil)
-    private let whenFailed = Callback<StoreError, Void> { _ in }
 
     /// Has SQLite not count how much memory it takes, for which it would lock a mutex with each piece.
     ///
@@ -55,7 +50,7 @@ package final class Store: Sendable {
     /// - Parameters:
     ///   - fresh: Whether a state file that is damaged, or older than what was stored, is set aside and a new one
     ///     begun; an intact one stays.
-    ///   - byteLimit: Bytes beyond which ``isFull`` is true.
+    ///   - byteLimit: Bytes beyond which nothing new is taken, see ``DiskHealth``.
     ///   - logPages: How many pages the log holds before they are written back into the file.
     /// - Throws: ``StoreError`` when another agent has it, a newer version wrote it, it is not intact, something of it
     ///   is lost, or everyone can write in the directory.
@@ -64,7 +59,7 @@ package final class Store: Sendable {
         logPages: Int = usualLogPages, timer: Timer? = nil
     ) throws(StoreError) {
         path = "\(directory)/\(Self.fileName)"
-        self.byteLimit = byteLimit
+        disk = DiskHealth(byteLimit: byteLimit)
         self.timer = timer
         notices = [try StateFile.prepare(directory: directory)].compactMap(\.self)
         let wasUsed = try StateContinuity.wasUsed(directory)
@@ -102,20 +97,6 @@ package final class Store: Sendable {
 
     // MARK: How much it holds
 
-    /// Bytes in use: pages that hold something, and what the log has beyond its usual size.
-    package var heldBytes: Int { held.load(ordering: .relaxed) }
-
-    /// Whether nothing new is taken; results of what was taken still are.
-    package var isFull: Bool { heldBytes >= byteLimit }
-
-    /// Whether the space for results of what was taken runs short with `bytes` more.
-    ///
-    /// Beyond the limit there is space of a quarter of it, and at least 16 MiB.
-    func isTight(with bytes: Int = 0) -> Bool {
-        let reserve = max(byteLimit / 4, 16 << 20)
-        return heldBytes - byteLimit > reserve / 2 - bytes
-    }
-
     /// How many commits there have been since the start.
     var commitCount: Int { commits.load(ordering: .relaxed) }
 
@@ -129,27 +110,14 @@ package final class Store: Sendable {
     private func measure(_ transaction: Transaction) throws {
         let changes = transaction.database.totalChanges
         let isFew = (changes - changeCount).magnitude < Self.changesBetweenLooks
-        guard !isFew || heldBytes >= byteLimit / 2 else { return }
+        guard !isFew || disk.heldBytes >= disk.byteLimit / 2 else { return }
         measuredChanges.store(changes, ordering: .relaxed)
         let all = try transaction.database.integer("PRAGMA page_count")
         let free = try transaction.database.integer("PRAGMA freelist_count")
-        held.store((all - free) * pageSize + file.logExcess, ordering: .relaxed)
+        disk.measured((all - free) * pageSize + file.logExcess)
     }
 
     // MARK: Commits
-
-    /// Why the last commit failed; nil when it did not.
-    var problem: StoreError? { currentProblem.withLock { $0 } }
-
-    /// How long the transaction that runs now has taken so far, in milliseconds; 0 while none runs.
-    var transactionAge: Int64 {
-        let since = busySince.load(ordering: .relaxed)
-        return since == 0
-            ? 0 : Int64(clamping: (MonotonicTime.now - min(since, MonotonicTime.now)) / 1_000_000)
-    }
-
-    /// Calls `body` after each commit that fails, on the thread of the commit.
-    func onFailure(_ body: @escaping @Sendable (StoreError) -> Void) { whenFailed.set(body) }
 
     /// Runs `body` in one transaction; everything in it is durable when this returns, or nothing is.
     ///
@@ -194,7 +162,7 @@ package final class Store: Sendable {
                     throw error
                 }
             }
-            currentProblem.withLock { if $0 != nil { $0 = nil } }
+            disk.committed()
             return value
         } catch {
             throw failed(error)
@@ -237,16 +205,15 @@ package final class Store: Sendable {
     private func withDatabase<Value>(_ body: (Database) throws -> Value) throws -> Value {
         try database.withLock { database in
             guard let database else { throw SQLiteError(code: SQLITE_MISUSE, message: "it is closed") }
-            busySince.store(MonotonicTime.now, ordering: .relaxed)
-            defer { busySince.store(0, ordering: .relaxed) }
+            disk.transactionBegan()
+            defer { disk.transactionEnded() }
             return try body(database)
         }
     }
 
     private func failed(_ error: any Error) -> StoreError {
         let error = error as? StoreError ?? StoreError(error, path: path, doing: "commit")
-        currentProblem.withLock { $0 = error }
-        whenFailed(error)
+        disk.failed(error)
         return error
     }
 
