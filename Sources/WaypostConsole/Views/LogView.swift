@@ -71,7 +71,7 @@ struct LogView: Sendable {
     ///
     /// Their numbers lie before all others.
     func json(ofReplayed lines: [LogLine], _ state: FleetState, now: Int64) -> JSONValue {
-        let kept = state.lines.lines(from: state.lines.first).lazy.map(\.line).filter { $0.agent == agent }
+        let kept = state.lines.lines(from: state.lines.first).map(\.line).filter { $0.agent == agent }
         let known = Set(kept.map(\.event.place))
         let oldest = kept.first?.event.time ?? .max
         let older = lines.filter { !known.contains($0.event.place) }
