@@ -66,8 +66,10 @@ let package = Package(
         .target(name: "CBuildDate"),
         .target(name: "CPathScan"),
         .target(name: "CRouteRecords"),
-        // Locks, threads and timers, for all other targets.
-        .target(name: "Threading"),
+        // What Threading needs of Linux and Swift's module of the C library leaves out.
+        .target(name: "CThreading"),
+        // Locks, threads, timers and pools, for all other targets.
+        .target(name: "Threading", dependencies: ["CThreading"]),
         // Sources/WaypostMacros/Pattern and its neighbours are links into Waypost: one reader of patterns for both.
         .macro(
             name: "WaypostMacros",

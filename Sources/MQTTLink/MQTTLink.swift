@@ -21,7 +21,7 @@ public final class MQTTLink: Sendable {
     private let configuration: MQTTLinkConfiguration
     private let mailbox: Mailbox
     private let phase = Guarded(Phase.new)
-    private let end = Latch()
+    private let end = OneShotEvent()
     private let delegate: DelegateReference
 
     /// A link that is not started yet.
@@ -49,13 +49,13 @@ public final class MQTTLink: Sendable {
             let (configuration, mailbox, end) = (configuration, mailbox, end)
             let reference = self.delegate
             let failure = PlainThread.start(name: LinkLoop.threadName) {
-                guard let delegate = reference.value else { return end.open() }
-                LinkLoop(configuration, mailbox, delegate) { end.open() }.run()
+                guard let delegate = reference.value else { return end.fire() }
+                LinkLoop(configuration, mailbox, delegate) { end.fire() }.run()
             }
             phase = .running
             guard let failure else { return }
             phase = .stopped
-            end.open()
+            end.fire()
             delegate.linkDidDisconnect(
                 DisconnectReason(
                     cause: .system(failure), stage: .connecting, broker: configuration.brokers[0]))
@@ -108,11 +108,11 @@ public final class MQTTLink: Sendable {
             return phase
         }
         switch before {
-        case .new: end.open()
+        case .new: end.fire()
         case .running: mailbox.post(.stop(goodbyes: goodbyes, within: limit))
         case .stopped: break
         }
-        await end.opened()
+        await end.wait()
     }
 }
 

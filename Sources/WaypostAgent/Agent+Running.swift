@@ -91,7 +91,7 @@ extension Agent {
     private func loadModules() async -> Task<Void, Never>? {
         let router = router
         let scope = OpenScope(executor: executor.handlers)
-        await OneShotEvent.wait(atMost: configuration.limits.handlerDeadline, orUntil: shutdown) {
+        await AgentThreads.wait(atMost: configuration.limits.handlerDeadline, orUntil: shutdown) {
             // A set-up may block its thread, as a handler may.
             _ = await OpenScope.$current.withValue(scope) { await router.load() }
         }
@@ -162,18 +162,18 @@ extension Agent {
         executor.stop()
         let limit = configuration.stopWithin
         let (executor, outbox) = (executor, outbox)
-        await OneShotEvent.wait(atMost: limit * 0.4) { await executor.stopped() }
+        await AgentThreads.wait(atMost: limit * 0.4) { await executor.stopped() }
         events.flush()
-        await OneShotEvent.wait(atMost: limit * 0.2) { await outbox.drained() }
+        await AgentThreads.wait(atMost: limit * 0.2) { await outbox.drained() }
         let goodbye = MQTTMessage.retained(topics.state(of: configuration.agent), presence.message(.shutdown))
         // The link's thread may be waiting for the disk.
-        await OneShotEvent.wait(atMost: limit * 0.25) {
+        await AgentThreads.wait(atMost: limit * 0.25) {
             await link.stop(after: [goodbye], within: limit * 0.2)
         }
         outbox.close()
         let (store, journal, end) = (store, journal, runs.end(at: clock.wall()))
         // A disk that hangs must not delay the stop.
-        await OneShotEvent.wait(atMost: limit * 0.1) {
+        await AgentThreads.wait(atMost: limit * 0.1) {
             journal.close()
             try? store.commit { transaction in
                 if executor.waiting == 0 { try transaction.setStoppedCleanly(true) }

@@ -77,25 +77,18 @@ final class Outbox: Sendable {
 
     private let store: Store
     private let state: Guarded<State>
-    private let sender: @Sendable (_ commandTopic: String) -> String?
-    private let topic: @Sendable (_ sender: String) -> String
+    private let topics: Topics
+    private let agent: String
     private let clock: AgentClock
     private let versions = Atomic<UInt64>(0)
     private let logBacklog = Atomic<Int>(0)
     private let depth = Atomic<Int>(0)
 
-    /// - Parameters:
-    ///   - sender: who sent a command on that topic.
-    ///   - topic: where the replies to a sender go.
-    init(
-        limits: AgentLimits, store: Store, clock: AgentClock,
-        sender: @escaping @Sendable (_ commandTopic: String) -> String?,
-        topic: @escaping @Sendable (_ sender: String) -> String
-    ) {
+    init(limits: AgentLimits, store: Store, clock: AgentClock, topics: Topics, agent: String) {
         self.store = store
         self.clock = clock
-        self.sender = sender
-        self.topic = topic
+        self.topics = topics
+        self.agent = agent
         state = Guarded(
             State(
                 items: OutboxState(
@@ -159,7 +152,9 @@ final class Outbox: Sendable {
     }
 
     /// Where the reply to a command goes; empty for a topic that names no sender, because the disk has changed it.
-    private func replyTopic(of command: String) -> String { sender(command).map(topic) ?? "" }
+    private func replyTopic(of command: String) -> String {
+        topics.sender(ofCommandOn: command).map { topics.reply(of: agent, to: $0) } ?? ""
+    }
 
     func connected(receiveMaximum: Int) {
         change { state in
@@ -319,7 +314,9 @@ final class Outbox: Sendable {
                     .encoded()
                 try transaction.replaceReply(record.sequence, with: record.reply ?? [])
                 found.damaged.append(
-                    .reply(sequence: record.sequence, id: record.id, sender: sender(record.topic)))
+                    .reply(
+                        sequence: record.sequence, id: record.id,
+                        sender: topics.sender(ofCommandOn: record.topic)))
             case .row?, .payload?:
                 try transaction.setAside(command: record.sequence)
                 found.damaged.append(.reply(sequence: record.sequence, id: nil, sender: nil))

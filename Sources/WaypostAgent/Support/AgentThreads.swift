@@ -1,4 +1,4 @@
-import Threading
+package import Threading
 
 /// The threads for what the agent itself does: the journal, times, health, and all that waits.
 ///
@@ -20,4 +20,28 @@ package enum AgentThreads {
 
     /// Waits that long, or until the task is cancelled.
     static func sleep(for duration: Duration) async { await TimerThread.shared.sleep(for: duration) }
+
+    /// Waits for `work`, but no longer than `limit`, and no longer than until the agent must stop.
+    ///
+    /// What is late goes on in the background: nothing that hangs may delay a start or a stop.
+    static func wait(
+        atMost limit: Duration, orUntil shutdown: OneShotEvent? = nil,
+        for work: @escaping @Sendable () async -> Void
+    ) async {
+        let done = OneShotEvent()
+        start {
+            await work()
+            done.fire()
+        }
+        let timer = TimerThread.shared.call(after: limit) { done.fire() }
+        let stop = shutdown.map { shutdown in
+            start {
+                await shutdown.waitUnlessCancelled()
+                done.fire()
+            }
+        }
+        await done.wait()
+        timer.cancel()
+        stop?.cancel()
+    }
 }

@@ -1,12 +1,11 @@
-import DequeModule
-
+#if canImport(Glibc)
 /// Jobs in order of arrival for each owner, owners in turn, and no more of one at a time than its share of the threads.
 ///
 /// A handler that blocks keeps its thread: without a share one sender's would keep all of them. What has no owner comes
 /// first and has no limit.
 struct FairQueue<Job> {
     private struct Line {
-        var jobs: Deque<Job> = []
+        var jobs = Queue<Job>()
         /// Jobs that run on a thread now.
         var running = 0
         /// Jobs taken since the last look.
@@ -15,10 +14,10 @@ struct FairQueue<Job> {
 
     /// The most threads that one owner has at a time.
     let share: Int
-    private var ownerless: Deque<Job> = []
+    private var ownerless = Queue<Job>()
     private var lines: [String: Line] = [:]
     /// Who has jobs and may have a thread more, in turn.
-    private var turns: Deque<String> = []
+    private var turns = Queue<String>()
 
     init(share: Int) { self.share = max(1, share) }
 
@@ -77,3 +76,4 @@ struct FairQueue<Job> {
         return (!waiting.isEmpty, stuck)
     }
 }
+#endif

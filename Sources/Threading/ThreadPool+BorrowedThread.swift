@@ -1,10 +1,7 @@
-import DequeModule
-import Threading
-import Waypost
-
+#if canImport(Glibc)
 extension ThreadPool {
     /// Whether the pool has borrowed the calling thread.
-    var isOnBorrowedThread: Bool { state.withLock { ($0.borrowed.isHere, wakes: false) } }
+    package var isOnBorrowedThread: Bool { state.withLock { ($0.borrowed.isHere, wakes: false) } }
 
     /// Runs `body`, and the jobs that it starts, on the calling thread for as long as that takes a moment only.
     ///
@@ -14,7 +11,7 @@ extension ThreadPool {
     /// - Parameters:
     ///   - whenIdle: called when no job is left, and at the end; it may start more.
     ///   - adopt: tells the lender, from another thread, to go on without it; false when it must be called again.
-    func runHere(_ body: () -> Void, whenIdle: () -> Void, adopt: @escaping @Sendable () -> Bool) {
+    package func runHere(_ body: () -> Void, whenIdle: () -> Void, adopt: @escaping @Sendable () -> Bool) {
         let isBorrowed = borrow(adopt)
         body()
         guard isBorrowed else { return }
@@ -63,7 +60,7 @@ extension ThreadPool {
     }
 
     /// The jobs that the thread has not run; nil when it was adopted.
-    private func giveBack() -> Deque<PoolJob>? {
+    private func giveBack() -> Queue<PoolJob>? {
         state.withLock { state in
             let left = state.borrowed.giveBack()
             if left != nil { state.threads -= 1 }
@@ -90,3 +87,4 @@ extension ThreadPool {
         if !adopt() { TimerThread.shared.call(after: borrowingTimes.interval) { self.tell(adopt) } }
     }
 }
+#endif

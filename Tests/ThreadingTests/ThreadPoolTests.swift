@@ -1,12 +1,10 @@
 import Dispatch
 import Glibc
-import MQTTLink
 import Synchronization
 import TestSupport
 import Testing
-import Threading
 
-@testable import WaypostAgent
+@testable import Threading
 
 @Suite(.timeLimit(.minutes(10))) struct `The threads of a pool` {
     @Test func `end when they are renewed and have nothing to do, and others take their place`() async throws

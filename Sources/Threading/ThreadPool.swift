@@ -1,6 +1,4 @@
-import Threading
-import Waypost
-
+#if canImport(Glibc)
 /// Threads that run tasks and that no other tasks use; `Task(executorPreference: pool) { … }` runs on them.
 ///
 /// A thread of the pool that all tasks share is missing there while a task blocks it. Here more are started when
@@ -29,9 +27,10 @@ package final class ThreadPool: TaskExecutor {
     private static let idleTime = Duration.seconds(25)
     /// How long jobs may wait without any progress before there are more threads.
     private static let patience = Duration.milliseconds(50)
-    let name: String
+    package let name: String
     private let usual: Int
-    let limit: Int
+    /// How many threads there are at the most.
+    package let limit: Int
     let borrowingTimes: BorrowingTimes
     let state: Monitor<State>
 
@@ -40,7 +39,7 @@ package final class ThreadPool: TaskExecutor {
     ///   - usual: how many threads are started without a wait.
     ///   - limit: how many there are at the most.
     ///   - share: how many of them one ``PoolShare`` has at the most; all unless set.
-    init(
+    package init(
         name: String, usual: Int, limit: Int, share: Int? = nil,
         borrowing times: BorrowingTimes = BorrowingTimes()
     ) {
@@ -53,10 +52,10 @@ package final class ThreadPool: TaskExecutor {
     }
 
     /// Whether jobs wait, and all threads that there may be made no progress at the last look.
-    var isExhausted: Bool { state.withLock { ($0.isExhausted, wakes: false) } }
+    package var isExhausted: Bool { state.withLock { ($0.isExhausted, wakes: false) } }
 
     /// The owners whose jobs waited for others of theirs at the last look, and made no progress.
-    var stuckOwners: [String] { state.withLock { ($0.stuckOwners, wakes: false) } }
+    package var stuckOwners: [String] { state.withLock { ($0.stuckOwners, wakes: false) } }
 
     package func enqueue(_ job: consuming ExecutorJob) {
         add(PoolJob(job: UnownedJob(job), share: nil), mayRunOnBorrowed: true)
@@ -120,7 +119,7 @@ package final class ThreadPool: TaskExecutor {
     /// Lets other threads take the place of those there are, each once it has nothing to do.
     ///
     /// What a thread has freed it keeps for itself until it ends.
-    func renewThreads() { state.withLock { ($0.generation += 1, wakes: false) } }
+    package func renewThreads() { state.withLock { ($0.generation += 1, wakes: false) } }
 
     /// Waits for a job, after one of `last` has ended; nil when the thread must end.
     private func nextJob(_ generation: Int, after last: String?) -> PoolJob? {
@@ -174,3 +173,4 @@ package final class ThreadPool: TaskExecutor {
         if goesOn { lookSoon() }
     }
 }
+#endif

@@ -1,15 +1,16 @@
+#if canImport(Glibc)
 /// The part of a thread pool that one owner has: what `Task(executorPreference:)` starts on it runs on the pool's threads,
 /// and on no more of them than the pool's share.
-final class PoolShare: TaskExecutor {
-    let owner: String
+package final class PoolShare: TaskExecutor {
+    package let owner: String
     private let pool: ThreadPool
 
-    init(of pool: ThreadPool, for owner: String) {
+    package init(of pool: ThreadPool, for owner: String) {
         self.pool = pool
         self.owner = owner
     }
 
-    func enqueue(_ job: consuming ExecutorJob) {
+    package func enqueue(_ job: consuming ExecutorJob) {
         pool.add(PoolJob(job: UnownedJob(job), share: self), mayRunOnBorrowed: true)
     }
 }
@@ -26,3 +27,4 @@ struct PoolJob {
         job.runSynchronously(on: share?.asUnownedTaskExecutor() ?? pool.asUnownedTaskExecutor())
     }
 }
+#endif

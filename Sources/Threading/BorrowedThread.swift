@@ -1,18 +1,23 @@
-import DequeModule
+#if canImport(Glibc)
 import Glibc
-import Threading
 
 /// How long a pool borrows a thread.
-struct BorrowingTimes: Sendable {
+package struct BorrowingTimes: Sendable {
     /// How long the thread runs what it started; what is left then goes to the pool.
-    var turn = Duration.milliseconds(5)
+    package var turn = Duration.milliseconds(5)
     /// How often the pool checks whether the thread is blocked; it adopts one that is blocked at two checks in a row.
-    var interval = Duration.milliseconds(10)
+    package var interval = Duration.milliseconds(10)
     /// How long no thread is borrowed after one that blocked: twice as long each time when that happens in quick
     /// succession.
     ///
     /// A handler that always blocks costs a thread now and then only; one commit that took long, nearly nothing.
-    var pauses = Duration.milliseconds(20)...Duration.seconds(10)
+    package var pauses = Duration.milliseconds(20)...Duration.seconds(10)
+
+    package init() {}
+
+    package init(turn: Duration, interval: Duration, pauses: ClosedRange<Duration>) {
+        (self.turn, self.interval, self.pauses) = (turn, interval, pauses)
+    }
 }
 
 /// One thread that a pool has borrowed, with the jobs that it started and has not run yet.
@@ -22,7 +27,7 @@ struct BorrowedThread {
     private struct Loan {
         let thread = pthread_self()
         let adopt: @Sendable () -> Bool
-        var jobs: Deque<PoolJob> = []
+        var jobs = Queue<PoolJob>()
         /// It was there at the last check.
         var wasSeen = false
     }
@@ -75,14 +80,14 @@ struct BorrowedThread {
     mutating func next() -> PoolJob? { isHere ? loan?.jobs.popFirst() : nil }
 
     /// Ends the loan; the jobs that did not run, or nil when the pool has adopted the thread.
-    mutating func giveBack() -> Deque<PoolJob>? {
+    mutating func giveBack() -> Queue<PoolJob>? {
         guard isHere else { return nil }
         defer { loan = nil }
         return loan?.jobs
     }
 
     /// Checks whether the thread is blocked: one that was there at the last check too is, and is adopted.
-    mutating func check(at now: UInt64) -> (jobs: Deque<PoolJob>, adopt: @Sendable () -> Bool)? {
+    mutating func check(at now: UInt64) -> (jobs: Queue<PoolJob>, adopt: @Sendable () -> Bool)? {
         if let loan, loan.wasSeen {
             self.loan = nil
             pause = now < isSoonUntil ? min(pause * 2, pauses.upperBound) : pauses.lowerBound
@@ -97,3 +102,4 @@ struct BorrowedThread {
         return nil
     }
 }
+#endif

@@ -1,7 +1,7 @@
 import TestSupport
 import Testing
 
-@testable import WaypostAgent
+@testable import Threading
 
 @Suite struct `Jobs of several owners` {
     @Test(arguments: [1, 2, 3, 4, 5] as [UInt64])
