@@ -15,20 +15,20 @@ struct AgentSettingTests {
     }
 
     @Test func `each has an option, and the option's value arrives`() async throws {
-        let arguments = AgentSetting.all.flatMap { ["--\($0.name)", "\($0.range.upperBound)"] }
+        let arguments = AgentNumber.all.flatMap { ["--\($0.name)", "\($0.range.upperBound)"] }
         let given = try AgentNumberOptions.parse(arguments).given
         let configuration = try await settings(given).configuration
-        for setting in AgentSetting.all {
+        for setting in AgentNumber.all {
             #expect(setting.get(configuration) == setting.range.upperBound, "\(setting.name)")
         }
     }
 
     @Test func `each may stand in the file, and the option goes before it`() async throws {
-        let lines = AgentSetting.all.map { "\($0.name): \($0.range.lowerBound)\n" }
+        let lines = AgentNumber.all.map { "\($0.name): \($0.range.lowerBound)\n" }
         let file = try ScratchFile(lines.joined(), name: "agent.yaml")
         let given: WaypostCLI.Settings.Options = ["dedupe-keys": .int(77)]
         let configuration = try await settings(given, file: file.path).configuration
-        for setting in AgentSetting.all {
+        for setting in AgentNumber.all {
             let expected = setting.name == "dedupe-keys" ? 77 : setting.range.lowerBound
             #expect(setting.get(configuration) == expected, "\(setting.name)")
         }
@@ -36,16 +36,16 @@ struct AgentSettingTests {
 
     @Test func `each default lies in its range, and each name is one of a setting`() async throws {
         let configuration = try await settings([:]).configuration
-        for setting in AgentSetting.all {
-            #expect(setting.range.contains(setting.defaultValue), "\(setting.name)")
-            #expect(setting.get(configuration) == setting.defaultValue, "\(setting.name)")
+        for setting in AgentNumber.all {
+            #expect(setting.range.contains(setting.standard), "\(setting.name)")
+            #expect(setting.get(configuration) == setting.standard, "\(setting.name)")
             #expect(SettingNames.all.contains(setting.name))
         }
-        #expect(Set(AgentSetting.all.map(\.name)).count == AgentSetting.all.count)
+        #expect(Set(AgentNumber.all.map(\.name)).count == AgentNumber.all.count)
     }
 
     @Test func `what is out of range is refused with the range`() async throws {
-        for setting in AgentSetting.all {
+        for setting in AgentNumber.all {
             for number in [setting.range.lowerBound - 1, setting.range.upperBound + 1] {
                 let error = await #expect(throws: CommandError.self) {
                     _ = try await settings([setting.name: .int(number)])
@@ -62,11 +62,11 @@ struct AgentSettingTests {
         let ending = try await RunningCommand.run(["help", "limits"], environment: ["COLUMNS": "1000"])
         #expect(ending.status == 0)
         let help = ending.output.joined(separator: "\n")
-        for setting in AgentSetting.all {
+        for setting in AgentNumber.all {
             #expect(help.contains("--\(setting.name) <\(setting.unit)>"))
             #expect(
                 help.contains(
-                    "Default: \(setting.defaultValue); \(setting.range.lowerBound) to \(setting.range.upperBound)"
+                    "Default: \(setting.standard); \(setting.range.lowerBound) to \(setting.range.upperBound)"
                 ),
                 "\(setting.name)")
         }

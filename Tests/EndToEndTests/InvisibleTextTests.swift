@@ -47,11 +47,14 @@ struct InvisibleTextTests {
     }
 
     @Test func `each setting that is a text refuses what can't be seen, by name`() async throws {
-        let names = try Set(AgentOptions.parse([]).given.keys).union(BrokerOptions.parse([]).given.keys)
-            .union(["as"])
-            .subtracting([
-                "accounts", "fresh-state", "prefer-first", "demo", "signed-commands", "trust-threshold",
-            ])
+        let texts = AgentSetting.others.filter {
+            switch $0.kind {
+            case .text, .choice, .file, .directory, .list: true
+            case .number, .integer, .flag: false
+            }
+        }
+        let names = try Set(texts.map(\.name)).union(BrokerOptions.parse([]).given.keys).union(["as"])
+            .subtracting(["accounts"])
         #expect(names.count > 20)
         let required: WaypostCLI.Settings.Options = ["username": .string("ops")]
         for name in names.sorted() {

@@ -43,12 +43,19 @@ import WaypostAgent
         let page = try Place.text(of: "Sources/WaypostAgent/WaypostAgent.docc/Operating.md")
         let defaults = AgentConfiguration(
             agent: "k1", stateDirectory: "", link: MQTTLinkConfiguration(brokers: [], clientID: "k1"))
-        for setting in AgentSetting.all {
+        for setting in AgentNumber.all {
             let range = "\(setting.range.lowerBound) to \(setting.range.upperBound)"
             let row =
                 "| `\(setting.name)` | \(setting.get(defaults)) | \(range) | \(setting.unit) | \(setting.meaning) |"
             #expect(page.contains(row + "\n"), "Operating.md has no row \(row)")
         }
+        for setting in AgentSetting.others {
+            let row = "| `\(setting.name)` | \(setting.standard ?? "") | \(setting.meaning) |"
+            #expect(page.contains(row + "\n"), "Operating.md has no row \(row)")
+        }
+        // What the page says of SIGHUP.
+        let atOnce = AgentSetting.all.filter(\.changesAtRunTime).map { "`\($0.name)`" }
+        #expect(page.contains("| \(atOnce.joined(separator: ", ")) | change at once |"), "\(atOnce)")
     }
 }
 

@@ -128,7 +128,7 @@ extension AgentConfiguration {
     }
 
     func validateNumbers() throws(AgentConfigurationError) {
-        for setting in AgentSetting.all where !setting.range.contains(setting.get(self)) {
+        for setting in AgentNumber.all where !setting.range.contains(setting.get(self)) {
             throw fault(
                 setting.name, "\(setting.get(self))",
                 "must be \(setting.range.lowerBound) to \(setting.range.upperBound) \(setting.unit)")

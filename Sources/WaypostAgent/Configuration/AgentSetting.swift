@@ -2,171 +2,132 @@ import MQTTLink
 package import Waypost
 import WaypostMessages
 
-/// A number that an operator may set: the one table from which options, configuration file, environment, the check
-/// of a value, what a SIGHUP changes, the limits in health and their documentation follow.
+/// A setting of an agent: the one table from which options, configuration file, environment, help, what a SIGHUP changes
+/// and the documentation follow; for a number also the check of a value and the limit in health.
 package struct AgentSetting: Sendable {
+    /// What its value is.
+    package enum Kind: Sendable {
+        case number(AgentNumber)
+        /// A text, with the name that the help has for it.
+        case text(String)
+        case integer
+        /// One of these texts, with the name that the help has for them.
+        case choice(String, [String])
+        case file(String, extensions: [String])
+        case directory
+        /// May be given several times.
+        case list(String)
+        case flag
+    }
+
     /// The name of the option, of the key in the file and, in capitals behind `WAYPOST_`, of the variable.
     package let name: String
+    package let kind: Kind
     /// One sentence for `--help`.
     package let meaning: String
-    /// What may be set.
-    package let range: ClosedRange<Int>
-    /// `number`, `bytes`, `percent` or `seconds`.
-    package let unit: String
+    /// The value when it is not set, for people; nil where that says nothing.
+    package let standard: String?
+    /// What else there is to say.
+    package let note: String?
     /// Whether SIGHUP changes it while the agent runs.
     package let changesAtRunTime: Bool
-    /// The name among the limits in health; nil for what is no limit.
-    package let healthName: String?
-    private let value: Value
+    /// Whether two configurations differ in it.
+    fileprivate let differs: @Sendable (AgentConfiguration, AgentConfiguration) -> Bool
 
-    private enum Value: Sendable {
-        case number(any WritableKeyPath<AgentConfiguration, Int> & Sendable)
-        case duration(any WritableKeyPath<AgentConfiguration, Duration> & Sendable)
-    }
-
-    private init(
-        _ name: String, _ meaning: String, _ range: ClosedRange<Int>, unit: String = "number",
-        health: String? = nil, changesAtRunTime: Bool = false, _ value: Value
+    fileprivate init(
+        _ name: String, _ kind: Kind, _ meaning: String, standard: String? = nil, note: String? = nil,
+        changesAtRunTime: Bool = false,
+        differs: @escaping @Sendable (AgentConfiguration, AgentConfiguration) -> Bool = { _, _ in false }
     ) {
         self.name = name
+        self.kind = kind
         self.meaning = meaning
-        self.range = range
-        self.unit = unit
+        self.standard = standard
+        self.note = note
         self.changesAtRunTime = changesAtRunTime
-        healthName = health
-        self.value = value
+        self.differs = differs
     }
 
-    /// The value in a configuration, in ``unit``.
-    package func get(_ configuration: AgentConfiguration) -> Int {
-        switch value {
-        case .number(let path): configuration[keyPath: path]
-        case .duration(let path): Int(clamping: configuration[keyPath: path].components.seconds)
-        }
+    package init(_ number: AgentNumber) {
+        let range = "\(number.range.lowerBound) to \(number.range.upperBound)"
+        self.init(
+            number.name, .number(number), number.meaning, standard: "\(number.standard); \(range)",
+            changesAtRunTime: number.changesAtRunTime, differs: { number.get($0) != number.get($1) })
     }
 
-    /// Sets the value, in ``unit``.
-    package func set(_ configuration: inout AgentConfiguration, _ number: Int) {
-        switch value {
-        case .number(let path): configuration[keyPath: path] = number
-        case .duration(let path): configuration[keyPath: path] = .seconds(number)
-        }
+    /// That two configurations differ in this value.
+    private static func differ<Value: Equatable & SendableMetatype>(
+        _ value: @escaping @Sendable (AgentConfiguration) -> Value
+    ) -> @Sendable (AgentConfiguration, AgentConfiguration) -> Bool {
+        { value($0) != value($1) }
     }
 
-    /// The setting of that name.
-    package static subscript(_ name: String) -> AgentSetting? { all.first { $0.name == name } }
+    /// Every setting.
+    package static let all = others + AgentNumber.all.map(AgentSetting.init)
 
-    /// Every number that can be set.
-    package static let all: [AgentSetting] = [
+    /// Those that are no numbers with a range.
+    package static let others: [AgentSetting] = [
         AgentSetting(
-            "keepalive",
-            "How long the broker may be silent: after half of it the agent tests the connection, then it reconnects.",
-            5...3_600, unit: "seconds", .duration(\.link.keepAlive)),
+            "agent", .text("id"), "The agent's name, as it appears in topics.", differs: differ(\.agent)),
         AgentSetting(
-            "health-interval", "Time between two health documents, plus or minus 10 %.", 1...86_400,
-            unit: "seconds", .duration(\.healthInterval)),
+            "group", .list("group"),
+            "A group that the agent belongs to; may be repeated. Every agent is in the group all.",
+            differs: differ(\.groups)),
         AgentSetting(
-            "stop-within", "The longest time a stop may take.", 1...300, unit: "seconds",
-            .duration(\.stopWithin)),
+            "build", .text("version"), "The version of the app, for conditions of maps: 2.4.1.",
+            differs: differ(\.client.build)),
         AgentSetting(
-            "handler-deadline",
-            "The longest time a handler may run; then the command ends with 408 DEADLINE.",
-            1...86_400, unit: "seconds", .duration(\.limits.handlerDeadline)),
+            "locale", .text("locale"), "The language and region, for conditions of maps: de-AT.",
+            differs: differ(\.client.locale)),
         AgentSetting(
-            "handler-threads",
-            "Threads for handlers that block; when all are blocked, commands end with 408 DEADLINE.",
-            2...4_096, health: "handlerThreads", .number(\.limits.handlerThreads)),
+            "label", .list("name=value"),
+            "A label of the client, for conditions of maps: region=eu. May be repeated.",
+            differs: differ(\.client.labels)),
         AgentSetting(
-            "intake-rate", "Messages per second, on average, that one sender may send; 0 is no limit.",
-            0...1_000_000,
-            health: "intakeRate", changesAtRunTime: true, .number(\.limits.intakeRate)),
+            "state", .directory, "The directory for data that must survive a restart.",
+            standard: "$STATE_DIRECTORY, else ~/.local/state/waypost/ID", differs: differ(\.stateDirectory)),
         AgentSetting(
-            "intake-burst", "Messages that one sender may send at once.", 0...1_000_000,
-            health: "intakeBurst", changesAtRunTime: true, .number(\.limits.intakeBurst)),
+            "fresh-state", .flag,
+            "Rename a damaged state file and start with a new one; an intact file is kept.",
+            note:
+                "Also for a file that is missing, or older than what was stored. The agent then forgets which commands ran."
+        ),
         AgentSetting(
-            "senders", "Senders whose rate and seq are kept in memory.", 1...1_000_000, health: "senders",
-            .number(\.limits.senders)),
+            "routes", .file("file", extensions: ["json"]),
+            "Placeholder routes from a list exported by TheRouter; each counts how often it is opened."),
         AgentSetting(
-            "sender-share",
-            "How much of each table one sender may hold: ids, waiting commands, the store, failure reports.",
-            1...100, unit: "percent", health: "senderShare", .number(\.limits.senderShare)),
+            "prefer-first", .flag, "Return to the first --broker when it is available again.",
+            note: "Without it the agent stays with the broker that it found.",
+            differs: differ(\.link.prefersFirstBroker)),
+        AgentSetting("demo", .flag, "Load the screens and services of the demo."),
         AgentSetting(
-            "command-bytes", "The longest command; a longer one is refused with 413 TOO_LARGE.",
-            1_024...16_777_216, unit: "bytes", health: "commandBytes", .number(\.limits.commandBytes)),
+            "log-level", .choice("level", ["v", "d", "i", "w", "e", "f"]),
+            "The lowest level of events that are published: v d i w e f.", standard: "i",
+            changesAtRunTime: true),
         AgentSetting(
-            "map-bytes", "The longest map or patch; a longer one is refused with 413 TOO_LARGE.",
-            1_024...67_108_864, unit: "bytes", health: "mapBytes", .number(\.limits.mapBytes)),
+            "durability", .choice("mode", Durability.allCases.map(\.rawValue)),
+            "How safely the agent stores commands and results: full (on disk before it acknowledges), normal, or off (a crash loses the last 0.1 s).",
+            standard: "full", differs: differ(\.durability)),
         AgentSetting(
-            "map-rate",
-            "Maps and patches per second that are read for one layer; 0 is no limit.",
-            0...1_000_000, health: "mapRate", .number(\.limits.mapRate)),
+            "trust-key", .list("[id=]file"),
+            "A public key (PEM or base64, Ed25519); maps must be signed with it. May be repeated.",
+            note: "ID is the key id in signatures. Default: the file's name.", differs: differ(\.trust)),
         AgentSetting(
-            "packet-bytes", "The largest packet that is sent; a larger result becomes a 413 reply.",
-            4_096...67_108_864, unit: "bytes", health: "packetBytes", .number(\.limits.packetBytes)),
+            "trust-threshold", .integer, "How many of the trusted keys must sign a map.",
+            standard: "1"),
         AgentSetting(
-            "waiting-commands", "Commands that wait or run at the same time; more are refused with 429 BUSY.",
-            1...1_000_000, health: "waitingCommands", .number(\.limits.waitingCommands)),
+            "signed-commands", .flag, "Commands must be signed, too. Signed commands are always checked."),
         AgentSetting(
-            "waiting-bytes",
-            "Bytes of the commands that wait or run at the same time; more are refused with 429 BUSY.",
-            65_536...4_294_967_296, unit: "bytes", health: "waitingBytes", .number(\.limits.waitingBytes)),
+            "expired-maps", .choice("what", MapExpiry.allCases.map(\.rawValue)),
+            "What happens to the map in force when its exp has passed: keep or revert.", standard: "keep",
+            differs: differ(\.mapExpiry)),
         AgentSetting(
-            "running-bytes",
-            "Bytes of the commands that run at the same time; decoded they take up to 80 times as much. More wait for their turn. Opens at gates get half.",
-            65_536...4_294_967_296, unit: "bytes", health: "runningBytes", .number(\.limits.runningBytes)),
+            "redact-key", .list("key"),
+            "A key whose values are masked in everything the agent publishes, like those of password and token; may be repeated.",
+            differs: differ(\.redactedKeys)),
         AgentSetting(
-            "dedupe-keys",
-            "Commands whose ids are remembered, so that a repeated one is recognised; more get 429 BUSY.",
-            1...10_000_000, health: "dedupeKeys", .number(\.limits.dedupeKeys)),
-        AgentSetting(
-            "attempts",
-            "Starts of a command when the agent ends before its result; then it gets 520 INTERRUPTED.",
-            1...100,
-            health: "attempts", .number(\.limits.attempts)),
-        AgentSetting(
-            "commit-entries", "Steps of commands in one commit; 1 is for measuring only.",
-            1...1_000_000, health: "commitEntries", .number(\.limits.commitEntries)),
-        AgentSetting(
-            "store-bytes",
-            "Bytes that the state file may hold; beyond it new commands and maps get 503 DISK.",
-            1_048_576...1_099_511_627_776, unit: "bytes", health: "storeBytes", .number(\.limits.storeBytes)),
-        AgentSetting(
-            "log-rate", "Log events per second, on average, that are published; 0 is no limit.",
-            0...1_000_000, health: "logRate",
-            .number(\.limits.logRate)),
-        AgentSetting(
-            "log-burst", "Log events that are published at once.", 1...1_000_000, health: "logBurst",
-            .number(\.limits.logBurst)),
-        AgentSetting(
-            "log-ring", "Recent log events kept in memory for replay.", 1...1_000_000, health: "logRing",
-            .number(\.limits.logRing)),
-        AgentSetting(
-            "log-pending", "Log events that wait while the broker is away; the least important are dropped.",
-            1...1_000_000, health: "logPending", .number(\.limits.logPending)),
-        AgentSetting(
-            "watched-failures",
-            "Failures watched for repetitions, which are counted and not reported one by one.",
-            0...1_000_000, health: "watchedFailures", .number(\.limits.watchedFailures)),
-        AgentSetting(
-            "outbox-records",
-            "Failure reports that wait on disk for the broker; more are counted, and commands get 503 OUTBOX.",
-            1...1_000_000, health: "outboxRecords", .number(\.limits.outboxRecords)),
-        AgentSetting(
-            "outbox-bytes", "Bytes of failure reports that wait on disk for the broker.",
-            4_096...4_294_967_296, unit: "bytes", health: "outboxBytes", .number(\.limits.outboxBytes)),
-        AgentSetting(
-            "outbox-memory-bytes",
-            "Bytes of stored messages that are in memory too; the others wait on disk.",
-            65_536...4_294_967_296, unit: "bytes", health: "outboxMemoryBytes",
-            .number(\.limits.outboxMemoryBytes)),
-        AgentSetting(
-            "volatile-bytes",
-            "Bytes of waiting messages that are not stored, such as events; more are dropped.",
-            65_536...4_294_967_296, unit: "bytes", health: "volatileBytes", .number(\.limits.volatileBytes)),
-        AgentSetting(
-            "in-flight", "Messages that are sent and not yet acknowledged by the broker.", 1...65_535,
-            health: "inFlight",
-            .number(\.limits.inFlight)),
+            "metrics", .text("host:port"),
+            "Serve counters and timers as Prometheus text at http://HOST:PORT/metrics."),
     ]
 }
 
@@ -181,7 +142,7 @@ extension AgentConfiguration {
             "mapEntries": .int(Int64(MapDocument.maximumEntries)),
             "handlerDeadlineMs": .int(limits.handlerDeadline.milliseconds),
         ]
-        for setting in AgentSetting.all {
+        for setting in AgentNumber.all {
             if let name = setting.healthName { document[name] = .int(Int64(setting.get(self))) }
         }
         return .object(document)
@@ -189,25 +150,17 @@ extension AgentConfiguration {
 
     /// The names of the settings that differ and can't change while the agent runs.
     func fixedDifferences(from new: AgentConfiguration) -> [String] {
-        let others = [
-            ("agent", agent != new.agent), ("group", groups != new.groups), ("root", root != new.root),
-            ("state", stateDirectory != new.stateDirectory), ("durability", durability != new.durability),
-            ("broker", link.brokers != new.link.brokers),
-            ("prefer-first", link.prefersFirstBroker != new.link.prefersFirstBroker),
+        let link = [
+            ("root", root != new.root), ("broker", link.brokers != new.link.brokers),
             ("mqtt", link.protocolVersion != new.link.protocolVersion),
-            ("expired-maps", mapExpiry != new.mapExpiry), ("trust-key", trust != new.trust),
-            ("redact-key", redactedKeys != new.redactedKeys),
-            ("build", client.build != new.client.build), ("locale", client.locale != new.client.locale),
-            ("label", client.labels != new.client.labels),
         ].filter(\.1).map(\.0)
-        let numbers = AgentSetting.all.filter { !$0.changesAtRunTime && $0.get(self) != $0.get(new) }
-        return others + numbers.map(\.name)
+        return link + AgentSetting.all.filter { !$0.changesAtRunTime && $0.differs(self, new) }.map(\.name)
     }
 
     /// This configuration with what may change while the agent runs taken from another.
     func changed(to new: AgentConfiguration) -> AgentConfiguration {
         var changed = self
-        for setting in AgentSetting.all where setting.changesAtRunTime {
+        for setting in AgentNumber.all where setting.changesAtRunTime {
             setting.set(&changed, setting.get(new))
         }
         changed.logLevel = new.logLevel

@@ -52,7 +52,7 @@ struct AgentSettings: Sendable {
         configuration.freshState = try await settings.flag("fresh-state")
         configuration.tellsServiceManager = true
         configuration.link.prefersFirstBroker = try await settings.flag("prefer-first")
-        for setting in AgentSetting.all {
+        for setting in AgentNumber.all {
             guard let number = try await settings.number(setting.name) else { continue }
             guard setting.range.contains(number) else {
                 throw CommandError(

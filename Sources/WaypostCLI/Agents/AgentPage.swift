@@ -151,11 +151,11 @@ struct AgentPage {
     /// The limits that are not the usual ones.
     private func limits() -> [TextTable.Entry] {
         guard let limits = member?.healthJSON?["limits"]?.objectValue else { return [] }
-        let changed = AgentSetting.all.compactMap { setting -> TextTable.Entry? in
+        let changed = AgentNumber.all.compactMap { setting -> TextTable.Entry? in
             guard let name = setting.healthName, let value = limits[name]?.intValue,
-                value != Int64(setting.defaultValue)
+                value != Int64(setting.standard)
             else { return nil }
-            return entry(name, "\(value) (default: \(setting.defaultValue))")
+            return entry(name, "\(value) (default: \(setting.standard))")
         }
         return changed.isEmpty
             ? [entry("all \(limits.count)", "at their defaults; --json prints them")]

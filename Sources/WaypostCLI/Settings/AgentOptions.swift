@@ -1,124 +1,97 @@
 import ArgumentParser
 import Configuration
+import WaypostAgent
 
-/// The options of `waypost agent`, without those for the broker.
-struct AgentOptions: ParsableArguments {
-    @Option(help: ArgumentHelp("The agent's name, as it appears in topics.", valueName: "id"))
-    var agent: String?
+/// The options of `waypost agent`, without those for the broker and without numbers.
+typealias AgentOptions = TableOptions<OtherSettings>
+/// The numbers of `waypost agent`.
+typealias AgentNumberOptions = TableOptions<NumberSettings>
 
-    @Option(
-        name: .customLong("group"), parsing: .singleValue,
-        help: ArgumentHelp(
-            "A group that the agent belongs to; may be repeated. Every agent is in the group all.",
-            valueName: "group"))
-    var groups: [String] = []
+/// Rows of the table of settings.
+protocol SettingRows {
+    static var rows: [AgentSetting] { get }
+}
 
-    @OptionGroup
-    var client: ClientOptions
+enum OtherSettings: SettingRows {
+    static var rows: [AgentSetting] { AgentSetting.others }
+}
 
-    @Option(
-        help: ArgumentHelp(
-            "The directory for data that must survive a restart.",
-            discussion: "Default: $STATE_DIRECTORY, else ~/.local/state/waypost/ID.", valueName: "directory"),
-        completion: .directory)
-    var state: String?
+enum NumberSettings: SettingRows {
+    static let rows = AgentNumber.all.map(AgentSetting.init)
+}
 
-    @Flag(
-        help: ArgumentHelp(
-            "Rename a damaged state file and start with a new one; an intact file is kept.",
-            discussion:
-                "Also for a file that is missing, or older than what was stored. The agent then forgets which commands ran."
-        ))
-    var freshState = false
+/// An option for each of some rows of ``AgentSetting/all``.
+///
+/// ArgumentParser finds options by looking at the properties of a type. Here the mirror names them, so that a new row
+/// of the table is an option without a line of code.
+struct TableOptions<Rows: SettingRows>: ParsableArguments, CustomReflectable {
+    private struct Key: CodingKey {
+        let stringValue: String
+        var intValue: Int? { nil }
 
-    @Option(
-        help: ArgumentHelp(
-            "Placeholder routes from a list exported by TheRouter; each counts how often it is opened.",
-            valueName: "file"),
-        completion: .file(extensions: ["json"]))
-    var routes: String?
+        init(_ name: String) { stringValue = name }
+        init?(stringValue: String) { self.init(stringValue) }
+        init?(intValue: Int) { nil }
+    }
 
-    @Flag(
-        help: ArgumentHelp(
-            "Return to the first --broker when it is available again.",
-            discussion: "Without it the agent stays with the broker that it found."))
-    var preferFirst = false
+    /// The options on the command line, by name; nil for those that were not given.
+    private(set) var given: Settings.Options = [:]
 
-    @Flag(help: "Load the screens and services of the demo.")
-    var demo = false
+    init() {}
 
-    @Option(
-        help: ArgumentHelp(
-            "The lowest level of events that are published: v d i w e f.", discussion: "Default: i.",
-            valueName: "level"),
-        completion: .list(["v", "d", "i", "w", "e", "f"]))
-    var logLevel: String?
+    init(from decoder: any Decoder) throws {
+        let options = try decoder.container(keyedBy: Key.self)
+        for setting in Rows.rows {
+            // Not by subscript: that would take away the name of an option that was not given.
+            given.updateValue(try Self.content(of: setting, in: options), forKey: setting.name)
+        }
+    }
 
-    @Option(
-        help: ArgumentHelp(
-            "How safely the agent stores commands and results: full (on disk before it acknowledges), normal, or off (a crash loses the last 0.1 s).",
-            discussion: "Default: full.", valueName: "mode"),
-        completion: .list(["full", "normal", "off"]))
-    var durability: String?
+    private static func content(
+        of setting: AgentSetting, in options: KeyedDecodingContainer<Key>
+    ) throws -> ConfigContent? {
+        let key = Key(setting.name)
+        switch setting.kind {
+        case .number, .integer:
+            return try options.decode(Option<Int?>.self, forKey: key).wrappedValue.map(ConfigContent.int)
+        case .text, .choice, .file, .directory:
+            return try options.decode(Option<String?>.self, forKey: key).wrappedValue.map(ConfigContent.string)
+        case .list:
+            let values = try options.decode(Option<[String]>.self, forKey: key).wrappedValue
+            return values.isEmpty ? nil : .stringArray(values)
+        case .flag: return try options.decode(Flag<Bool>.self, forKey: key).wrappedValue ? .bool(true) : nil
+        }
+    }
 
-    @Option(
-        name: .customLong("trust-key"), parsing: .singleValue,
-        help: ArgumentHelp(
-            "A public key (PEM or base64, Ed25519); maps must be signed with it. May be repeated.",
-            discussion: "ID is the key id in signatures. Default: the file's name.", valueName: "[id=]file")
-    )
-    var trustKeys: [String] = []
+    var customMirror: Mirror {
+        Mirror(self, children: Rows.rows.map { ("_" + $0.name, $0.option) })
+    }
+}
 
-    @Option(
-        help: ArgumentHelp(
-            "How many of the trusted keys must sign a map.", discussion: "Default: 1.",
-            valueName: "number"))
-    var trustThreshold: Int?
+extension AgentSetting {
+    /// The property of an option, as ArgumentParser looks for it.
+    fileprivate var option: Any {
+        let name = NameSpecification.customLong(name)
+        switch kind {
+        case .number(let number): return Option<Int?>(name: name, help: help(number.unit))
+        case .integer: return Option<Int?>(name: name, help: help("number"))
+        case .text(let value): return Option<String?>(name: name, help: help(value))
+        case .choice(let value, let values):
+            return Option<String?>(name: name, help: help(value), completion: .list(values))
+        case .file(let value, let extensions):
+            return Option<String?>(name: name, help: help(value), completion: .file(extensions: extensions))
+        case .directory: return Option<String?>(name: name, help: help("directory"), completion: .directory)
+        case .list(let value):
+            return Option<[String]>(wrappedValue: [], name: name, parsing: .singleValue, help: help(value))
+        case .flag: return Flag<Bool>(wrappedValue: false, name: name, help: help(nil))
+        }
+    }
 
-    @Flag(help: "Commands must be signed, too. Signed commands are always checked.")
-    var signedCommands = false
-
-    @Option(
-        help: ArgumentHelp(
-            "What happens to the map in force when its exp has passed: keep or revert.",
-            discussion: "Default: keep.",
-            valueName: "what"))
-    var expiredMaps: String?
-
-    @Option(
-        name: .customLong("redact-key"), parsing: .singleValue,
-        help: ArgumentHelp(
-            "A key whose values are masked in everything the agent publishes, like those of password and token; "
-                + "may be repeated.", valueName: "key"))
-    var redactKeys: [String] = []
-
-    @Option(
-        help: ArgumentHelp(
-            "Serve counters and timers as Prometheus text at http://HOST:PORT/metrics.",
-            valueName: "host:port"))
-    var metrics: String?
-
-    /// The options on the command line.
-    var given: Settings.Options {
-        [
-            "agent": agent.map(ConfigContent.string),
-            "group": groups.isEmpty ? nil : .stringArray(groups),
-            "build": client.build.map(ConfigContent.string),
-            "locale": client.locale.map(ConfigContent.string),
-            "label": client.labels.isEmpty ? nil : .stringArray(client.labels),
-            "state": state.map(ConfigContent.string),
-            "fresh-state": freshState ? .bool(true) : nil,
-            "prefer-first": preferFirst ? .bool(true) : nil,
-            "routes": routes.map(ConfigContent.string),
-            "demo": demo ? .bool(true) : nil,
-            "log-level": logLevel.map(ConfigContent.string),
-            "durability": durability.map(ConfigContent.string),
-            "metrics": metrics.map(ConfigContent.string),
-            "trust-key": trustKeys.isEmpty ? nil : .stringArray(trustKeys),
-            "signed-commands": signedCommands ? .bool(true) : nil,
-            "trust-threshold": trustThreshold.map(ConfigContent.int),
-            "expired-maps": expiredMaps.map(ConfigContent.string),
-            "redact-key": redactKeys.isEmpty ? nil : .stringArray(redactKeys),
-        ]
+    private func help(_ value: String?) -> ArgumentHelp {
+        let reload: String? = if case .number = kind, changesAtRunTime { "; SIGHUP changes it" } else { nil }
+        let standard = standard.map { "Default: \($0)\(reload ?? "")." }
+        return ArgumentHelp(
+            "\(meaning)", discussion: [note, standard].compactMap(\.self).joined(separator: " "),
+            valueName: value)
     }
 }

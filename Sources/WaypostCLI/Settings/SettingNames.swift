@@ -6,11 +6,11 @@ import WaypostAgent
 ///
 /// One file serves `waypost agent` and, say, `waypost doctor`, which knows only some of them.
 struct SettingNames {
-    /// All of them; read from the options, so that a new one needs no line here, and the password, which is not an option.
+    /// All of them, so that a new one needs no line here: those of the agent, of its table, those of the broker, and the
+    /// password, which is not an option.
     static let all: [String] =
         Set(
             ["password", "as"] + AgentSetting.all.map(\.name)
-                + ((try? AgentOptions.parse([]))?.given.keys.map(\.self) ?? [])
                 + ((try? BrokerOptions.parse([]))?.given.keys.map(\.self) ?? [])
         ).sorted()
 
