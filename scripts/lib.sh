@@ -71,9 +71,14 @@ require_packages() {
         has "$package" || fail "$package was installed, but cannot be used"
     done
     # Debian starts a broker as soon as its package is there; nothing here uses that one.
-    if [[ " ${missing[*]} " == *" mosquitto "* && -d /run/systemd/system ]]; then
-        say "Debian has started its own mosquitto; 'systemctl disable --now mosquitto' stops it"
-    fi
+    for package in "${missing[@]}"; do
+        case $package in
+        mosquitto | rabbitmq-server | nats-server)
+            [ ! -d /run/systemd/system ] ||
+                say "Debian has started its own $package; 'systemctl disable --now $package' stops it"
+            ;;
+        esac
+    done
 }
 
 # Everything that building and running needs, except Swift.
