@@ -15,6 +15,7 @@ final class CallbackSink {
         var maximumPacketSize: UInt32?
         var serverKeepAlive: UInt16?
         var detail: String?
+        var features = BrokerFeatures()
     }
 
     var messages: [MQTTMessage] = []
@@ -81,7 +82,7 @@ final class CallbackSink {
             receiveMaximum: properties.short(MQTT_PROP_RECEIVE_MAXIMUM),
             maximumPacketSize: properties.word(MQTT_PROP_MAXIMUM_PACKET_SIZE),
             serverKeepAlive: properties.short(MQTT_PROP_SERVER_KEEP_ALIVE),
-            detail: properties.string(MQTT_PROP_REASON_STRING))
+            detail: properties.string(MQTT_PROP_REASON_STRING), features: properties.brokerFeatures())
         completedPacket()
     }
 

@@ -7,6 +7,11 @@ import Glibc
 struct PropertyReader {
     let head: OpaquePointer?
 
+    func byte(_ property: mqtt5_property) -> UInt8? {
+        var value: UInt8 = 0
+        return mosquitto_property_read_byte(head, property.id, &value, false) == nil ? nil : value
+    }
+
     func short(_ property: mqtt5_property) -> UInt16? {
         var value: UInt16 = 0
         return mosquitto_property_read_int16(head, property.id, &value, false) == nil ? nil : value
@@ -19,6 +24,18 @@ struct PropertyReader {
 
     func string(_ property: mqtt5_property) -> String? {
         head.flatMap { Self.string(at: $0, property.id) }
+    }
+
+    /// What a CONNACK says of its broker.
+    func brokerFeatures() -> BrokerFeatures {
+        var result = BrokerFeatures()
+        if let qos = byte(MQTT_PROP_MAXIMUM_QOS) { result.maximumQoS = qos }
+        result.retainAvailable = byte(MQTT_PROP_RETAIN_AVAILABLE) != 0
+        result.wildcardsAvailable = byte(MQTT_PROP_WILDCARD_SUB_AVAILABLE) != 0
+        result.sharedAvailable = byte(MQTT_PROP_SHARED_SUB_AVAILABLE) != 0
+        result.topicAliasMaximum = short(MQTT_PROP_TOPIC_ALIAS_MAXIMUM) ?? 0
+        result.sessionExpiry = word(MQTT_PROP_SESSION_EXPIRY_INTERVAL)
+        return result
     }
 
     /// Enough to see that correlation data has more than 256 bytes.

@@ -13,6 +13,11 @@ final class ConnectAttempt: Sendable {
         var broker: BrokerURL
         var will: MQTTMessage?
         var configuration: MQTTLinkConfiguration
+
+        /// Seconds until the will is published; on 3.1.1 it is at once.
+        var willDelay: UInt32 {
+            attempt.delaysWill && attempt.version == .v5 ? configuration.willDelay : 0
+        }
     }
 
     enum Outcome: Sendable {
@@ -93,7 +98,7 @@ final class ConnectAttempt: Sendable {
             handle = made
             if let credentials = configuration.credentials { try made.set(credentials) }
             if request.broker.transport == .tls { try made.set(configuration.tls ?? TLSOptions()) }
-            if let will = request.will { try made.set(will: will, delay: configuration.willDelay) }
+            if let will = request.will { try made.set(will: will, delay: request.willDelay) }
             try made.connect(
                 host: target.host, port: request.broker.port, keepAlive: configuration.keepAliveSeconds,
                 bindTo: target.bindTo, properties: properties)

@@ -16,6 +16,7 @@ extension LinkLoop {
             will: delegate?.linkWillConnect(next.version),
             configuration: configuration)
         isTLS = request.broker.transport == .tls
+        hasDelayedWill = request.will?.retain == true && request.willDelay > 0
         let attempt = ConnectAttempt(request)
         self.attempt = attempt
         attemptsUnderWay += 1
@@ -87,6 +88,10 @@ extension LinkLoop {
         guard let handle, case .connecting(let attempt, _) = state.phase else { return }
         handle.stopListeningToLog()
         handle.sink.logLines = []
+        if hasDelayedWill, connack.features.forgetsDelayedRetainedWills {
+            perform(state.willDelayFound(at: now))
+            return
+        }
         // The broker may set a shorter one. A longer one, or none (0), is its own business: we may ping when we like.
         let ours = Int(configuration.keepAliveSeconds)
         let theirs = connack.serverKeepAlive.map(Int.init) ?? 0
@@ -96,6 +101,8 @@ extension LinkLoop {
             sessionPresent: connack.sessionPresent, receiveMaximum: max(connack.receiveMaximum ?? .max, 1),
             maximumPacketSize: connack.maximumPacketSize, keepAlive: interval,
             certificate: isTLS ? handle.certificate : nil)
+        connection?.features = connack.features
+        connection?.wasSilentOn5 = state.wasSilentOn5
         keepAlive = KeepAliveClock(interval: interval, at: now)
         perform(state.accepted(sessionPresent: connack.sessionPresent, at: now))
     }
@@ -162,7 +169,7 @@ extension LinkLoop {
             } else {
                 connection?.subscriptions = done.round.answers
                 refusedSubscriptions.answered(done.round.answers, at: now)
-                perform(state.subscribed(at: now))
+                perform(state.subscribed(hasRefused: done.round.answers.contains { !$0.isGranted }, at: now))
             }
         }
     }

@@ -37,6 +37,8 @@ final class LinkLoop {
     /// The peer has closed its side, or the connection is broken.
     var isHungUp = false
     var attempt: ConnectAttempt?
+    /// The will of the attempt waits for a while before it is published, and is to be kept.
+    var hasDelayedWill = false
     var attemptsUnderWay = 0
     var connection: Connection?
     var keepAlive: KeepAliveClock?

@@ -37,6 +37,8 @@ struct LinkState: Sendable {
         var version: MQTTVersion
         /// Which of the broker's addresses, counted over its failures.
         var addressTurn: Int
+        /// Whether its will may be delayed; see ``BrokerFeatures/forgetsDelayedRetainedWills``.
+        var delaysWill = true
     }
 
     enum Phase: Sendable, Equatable {
@@ -89,27 +91,6 @@ struct LinkState: Sendable {
     /// The broker that was left for the preferred one.
     private var leftBroker: Int?
 
-    /// What is known of one broker.
-    struct BrokerMemory: Sendable {
-        /// 5 was refused, or 3.1.1 has worked where 5 was met with silence: not tried before this.
-        var speaks311Until: Instant?
-        /// 5 ended without a CONNACK: try 3.1.1 once.
-        var maySpeak311 = false
-        var addressTurn = 0
-        /// The last cause that was reported and when, until there is a connection.
-        var reported: (cause: Cause, at: Instant)?
-        /// The last request to stay away that was reported, until a session holds.
-        var reportedRequest: Cause?
-        /// Not tried before this.
-        var notBefore: Instant?
-        /// Sessions in a row that look as if another client took them.
-        var takenSessions = 0
-        /// When a second client was last reported, until a session holds.
-        var conflictReported: Instant?
-        /// Whether the broker knew the present session.
-        var knewSession = false
-    }
-
     init(_ settings: Settings, random: any RandomNumberGenerator & Sendable = SystemRandomNumberGenerator()) {
         precondition(!settings.brokers.isEmpty, "a link needs a broker")
         self.settings = settings
@@ -137,10 +118,17 @@ struct LinkState: Sendable {
     /// Whether the present attempt speaks 3.1.1 because 5 did not work.
     var fellBack: Bool { settings.version == .automatic && currentVersion == .v311 }
 
-    private var currentVersion: MQTTVersion? {
+    /// Whether the broker answered 5 with silence, rather than with a refusal.
+    var wasSilentOn5: Bool {
+        guard fellBack, let attempt = currentAttempt else { return false }
+        return brokers[attempt.broker].maySpeak311 || brokers[attempt.broker].wasSilentOn5
+    }
+
+    private var currentVersion: MQTTVersion? { currentAttempt?.version }
+
+    private var currentAttempt: Attempt? {
         switch phase {
-        case .connecting(let attempt, _), .subscribing(let attempt, _, _), .online(let attempt, _):
-            attempt.version
+        case .connecting(let attempt, _), .subscribing(let attempt, _, _), .online(let attempt, _): attempt
         case .new, .waiting, .leaving, .stopped: nil
         }
     }
@@ -157,17 +145,27 @@ struct LinkState: Sendable {
         guard case .connecting(let attempt, _) = phase else { return [] }
         var memory = brokers[attempt.broker]
         memory.knewSession = sessionPresent
+        memory.hasRefusedSubscription = false
         if attempt.version == .v5 {
-            memory.speaks311Until = nil
+            memory.hasSpoken5 = true
+            (memory.speaks311Until, memory.wasSilentOn5) = (nil, false)
         } else if memory.maySpeak311 {
-            // 5 was not refused: a broker that was about to restart may have closed just then.
-            memory.speaks311Until = now + settings.versionMemory / 24
+            // 5 was not refused. Where it has worked before, the broker may have been about to restart.
+            let time = memory.hasSpoken5 ? settings.versionMemory / 24 : settings.versionMemory
+            (memory.speaks311Until, memory.wasSilentOn5) = (now + time, true)
         }
         memory.maySpeak311 = false
         brokers[attempt.broker] = memory
         phase = .subscribing(attempt, since: now, until: now + settings.subscribeTimeout)
         stage = .subscribing
         return [.subscribe]
+    }
+
+    /// The broker that has just accepted us keeps no retained will that is delayed: it is asked again, without a delay.
+    mutating func willDelayFound(at now: Instant) -> [Action] {
+        guard case .connecting(let attempt, _) = phase, attempt.delaysWill else { return [] }
+        brokers[attempt.broker].forgetsDelayedWills = true
+        return [.close] + self.attempt(at: now)
     }
 
     /// Messages came and were taken: a broker answers a SUBSCRIBE only behind what it kept for the session, and that
@@ -179,8 +177,9 @@ struct LinkState: Sendable {
     }
 
     /// All SUBACKs came, whatever they say.
-    mutating func subscribed(at now: Instant) -> [Action] {
+    mutating func subscribed(hasRefused: Bool = false, at now: Instant) -> [Action] {
         guard case .subscribing(let attempt, let since, _) = phase else { return [] }
+        brokers[attempt.broker].hasRefusedSubscription = hasRefused
         phase = .online(attempt, since: since)
         stage = .online
         for index in brokers.indices { brokers[index].reported = nil }
@@ -278,7 +277,8 @@ struct LinkState: Sendable {
                 memory.maySpeak311 || memory.speaks311Until.map({ now < $0 }) ?? false ? .v311 : .v5
             }
         let attempt = Attempt(
-            number: attempts, broker: broker, version: version, addressTurn: memory.addressTurn)
+            number: attempts, broker: broker, version: version, addressTurn: memory.addressTurn,
+            delaysWill: !memory.forgetsDelayedWills)
         phase = .connecting(attempt, until: now + settings.connectTimeout)
         stage = .resolving
         return [.connect(attempt)]
@@ -340,6 +340,8 @@ struct LinkState: Sendable {
         failures += 1
         guard settings.reconnect.isOn else { return finish(attempt, cause) }
         let memory = brokers[attempt.broker]
+        // It ended because of what it had refused, so that the subscriptions are as far as it had come.
+        if isShort, cause == .closedByBroker, memory.hasRefusedSubscription { stage = .subscribing }
         let taken = isShort && memory.looksTaken(cause) ? memory.takenSessions + 1 : 0
         brokers[attempt.broker].takenSessions = taken
         if taken >= settings.conflictThreshold { cause = .clientIDConflict(shortSessions: taken) }

@@ -29,6 +29,10 @@ public struct Connection: Sendable, Hashable {
     public var keepAlive: Duration
     /// The broker's certificate, when the connection is secured.
     public var certificate: Certificate?
+    /// What the broker said of itself.
+    package var features = BrokerFeatures()
+    /// Whether 5 was met with silence, rather than with a refusal.
+    package var wasSilentOn5 = false
 
     /// A connection; for tests that play a link.
     public init(

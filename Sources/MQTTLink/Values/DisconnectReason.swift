@@ -144,7 +144,11 @@ public struct DisconnectReason: Error, Sendable, Hashable, CustomStringConvertib
         case .closedByBroker where stage == .handshaking, .protocolViolation where stage == .handshaking:
             broker.transport == .tls
                 ? "does the broker require a client certificate, or a different one?"
-                : "does this port expect TLS (mqtts://), or is it not an MQTT broker?"
+                : version == .v5
+                    ? "does the broker speak only MQTT 3.1.1, does this port expect TLS (mqtts://), or is it no broker?"
+                    : "does this port expect TLS (mqtts://), or is it not an MQTT broker?"
+        case .closedByBroker where stage == .subscribing:
+            "RabbitMQ does so when the node is down that has this client's queue, and when a subscription is not allowed"
         case .timedOut where stage == .resolving: "check DNS"
         case .timedOut where stage == .handshaking:
             "something accepts connections there, but it does not answer MQTT"

@@ -79,6 +79,8 @@ public struct MQTTLinkConfiguration: Sendable {
     /// Subscribed to on every connect, also in a resumed session.
     public var subscriptions: [Subscription]
     /// Seconds between our silence and the will on v5; 5 unless given.
+    ///
+    /// A retained will is not delayed at a broker that would not keep it then: RabbitMQ 4, recognised by its CONNACK.
     public var willDelay: UInt32
     /// Our own limit of unacknowledged messages to the broker, 256 unless given; the broker's counts too.
     public var inFlightLimit: Int

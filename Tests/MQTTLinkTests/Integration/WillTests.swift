@@ -1,6 +1,7 @@
-import MQTTLink
 import TestSupport
 import Testing
+
+@testable import MQTTLink
 
 @Suite(.aFewAtATime, .timeLimit(.minutes(20)))
 struct WillTests {
@@ -56,6 +57,58 @@ struct WillTests {
             }
             let messages = try await watcher.received(3)
             #expect(messages.map(\.text) == ["working", "bye", "end"])
+        }
+    }
+
+    /// What RabbitMQ 4 says of itself: maximum QoS 1, sixteen topic aliases, packets of 16 MiB, no shared subscriptions,
+    /// and for how long it keeps the session.
+    private static let rabbitMQ4: [UInt8] = [
+        0x24, 1, 0x22, 0, 16, 0x27, 1, 0, 0, 0, 0x2A, 0, 0x11, 0, 1, 0x51, 0x80,
+    ]
+
+    /// The seconds of the will's delay in a CONNECT of MQTT 5; nil when it has none.
+    private func willDelay(_ broker: FakeBroker, _ connection: Int) throws -> Int? {
+        let body = try #require(broker.packets(on: connection).first).body
+        // 10 bytes of the fixed part, the properties, the client id, and then the will's properties.
+        var place = 10 + 1 + Int(body[10])
+        place += 2 + (Int(body[place]) << 8 | Int(body[place + 1]))
+        let properties = Array(body[(place + 1)...].prefix(Int(body[place])))
+        guard let found = properties.firstIndex(of: 0x18) else { return nil }
+        return properties[(found + 1)...].prefix(4).reduce(0) { $0 << 8 | Int($1) }
+    }
+
+    @Test func `a broker that does not keep a delayed will gets one without, after one more round`()
+        async throws
+    {
+        let broker = try FakeBroker { connection in
+            try connection.accept(properties: Self.rabbitMQ4)
+            try connection.behave(version: 5)
+        }
+        defer { broker.end() }
+        try await withLink(try .test(url: broker.url) { $0.willDelay = 7 }, recorder("gone")) { _, recorder in
+            let connection = try await recorder.connected()
+            #expect(connection.features.forgetsDelayedRetainedWills)
+            #expect(recorder.reasons.isEmpty)
+            #expect(try willDelay(broker, 1) == 7)
+            #expect(try willDelay(broker, 2) ?? 0 == 0)
+            #expect(broker.packets(on: 3).isEmpty)
+        }
+    }
+
+    @Test(arguments: [false, true])
+    func `without a retained will, or at another broker, there is one round`(isRabbitMQ: Bool) async throws {
+        let broker = try FakeBroker { connection in
+            // mosquitto: ten topic aliases, twenty messages in flight.
+            try connection.accept(properties: isRabbitMQ ? Self.rabbitMQ4 : [0x22, 0, 10, 0x21, 0, 20])
+            try connection.behave(version: 5)
+        }
+        defer { broker.end() }
+        let will = MQTTMessage("state", "gone", retain: !isRabbitMQ)
+        try await withLink(try .test(url: broker.url), LinkRecorder(will: { _ in will })) { _, recorder in
+            let connection = try await recorder.connected()
+            #expect(connection.features.forgetsDelayedRetainedWills == isRabbitMQ)
+            #expect(try willDelay(broker, 1) == 5)
+            #expect(broker.packets(on: 2).isEmpty)
         }
     }
 

@@ -153,6 +153,26 @@ struct LinkStateBrokersTests {
         }
     }
 
+    // RabbitMQ refuses the subscriptions and closes when the node is down that has the queue.
+    @Test
+    func `a broker that refuses a subscription and closes makes no conflict, and the next one is tried`()
+        throws
+    {
+        var driver = Driver(2)
+        for round in 0..<20 {
+            let tried = driver.broker
+            driver.take(driver.state.accepted(sessionPresent: true, at: driver.clock.now))
+            driver.take(driver.state.subscribed(hasRefused: true, at: driver.clock.now))
+            driver.clock.turn(.milliseconds(10))
+            driver.ended(.closedByBroker)
+            #expect(driver.reports.last?.cause == .closedByBroker, "round \(round)")
+            #expect(driver.reports.last?.stage == .subscribing)
+            #expect(driver.reports.last?.advice?.contains("RabbitMQ") == true)
+            _ = try driver.wait()
+            #expect(driver.broker != tried, "round \(round)")
+        }
+    }
+
     @Test func `a broker that says so makes a conflict, known session or not`() throws {
         var driver = Driver(1)
         for _ in 0..<5 {

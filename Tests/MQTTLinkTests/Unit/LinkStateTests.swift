@@ -230,24 +230,57 @@ struct LinkStateTests {
         }
     }
 
-    @Test(arguments: [
-        (LinkState.Cause.refused(.unsupportedProtocolVersion, detail: nil), 24), (.closedByBroker, 1),
-    ])
-    func `5 is tried again after a day, or after an hour when it was not refused`(
-        cause: LinkState.Cause, hours: Int
+    @Test(arguments: [LinkState.Cause.refused(.unsupportedProtocolVersion, detail: nil), .closedByBroker])
+    func `5 is tried again after a day, whether it was refused or met with silence`(
+        cause: LinkState.Cause
     ) throws {
         var (state, clock) = (state([one]), ManualClock())
         _ = state.started(at: clock.now)
         state.stage = .handshaking
         #expect(attempt(state.ended(cause, at: clock.now))?.version == .v311)
+        try stays311(&state, &clock, for: .seconds(86_400))
+    }
+
+    // A broker that is about to restart may close on anything.
+    @Test func `where 5 has worked before, silence counts for an hour`() throws {
+        var (state, clock) = (state([one]), ManualClock())
+        _ = state.started(at: clock.now)
         goOnline(&state, clock)
-        clock.turn(.seconds(hours * 3_600 - 60))
+        clock.turn(.seconds(60))
+        _ = state.ended(.keepAlive, at: clock.now)
+        #expect(try next(&state, &clock).attempt.version == .v5)
+        state.stage = .handshaking
+        #expect(attempt(state.ended(.closedByBroker, at: clock.now))?.version == .v311)
+        try stays311(&state, &clock, for: .seconds(3_600))
+    }
+
+    private func stays311(
+        _ state: inout LinkState, _ clock: inout ManualClock, for time: Duration
+    ) throws {
+        goOnline(&state, clock)
+        #expect(state.fellBack)
+        clock.turn(time - .seconds(60))
         _ = state.ended(.closedByBroker, at: clock.now)
         #expect(try next(&state, &clock).attempt.version == .v311)
         goOnline(&state, clock)
         clock.turn(.seconds(60))
         _ = state.ended(.closedByBroker, at: clock.now)
         #expect(try next(&state, &clock).attempt.version == .v5)
+    }
+
+    @Test func `a broker that keeps no delayed will is asked again without one, once and for ever`() throws {
+        var (state, clock) = (state([one]), ManualClock())
+        #expect(attempt(state.started(at: clock.now))?.delaysWill == true)
+        let actions = state.willDelayFound(at: clock.now)
+        #expect(actions.first == .close)
+        #expect(report(actions) == nil)
+        #expect(attempt(actions)?.delaysWill == false)
+        #expect(attempt(actions)?.version == .v5)
+        #expect(state.willDelayFound(at: clock.now).isEmpty)
+        goOnline(&state, clock)
+        clock.turn(.seconds(60))
+        _ = state.ended(.keepAlive, at: clock.now)
+        #expect(try next(&state, &clock).attempt.delaysWill == false)
     }
 
     @Test func `a broker that is not there says nothing about its version`() throws {
