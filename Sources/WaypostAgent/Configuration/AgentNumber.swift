@@ -19,6 +19,7 @@ package struct AgentNumber: Sendable {
     private enum Value: Sendable {
         case number(any WritableKeyPath<AgentConfiguration, Int> & Sendable)
         case duration(any WritableKeyPath<AgentConfiguration, Duration> & Sendable)
+        case word(any WritableKeyPath<AgentConfiguration, UInt32> & Sendable)
     }
 
     private init(
@@ -39,6 +40,7 @@ package struct AgentNumber: Sendable {
         switch value {
         case .number(let path): configuration[keyPath: path]
         case .duration(let path): Int(clamping: configuration[keyPath: path].components.seconds)
+        case .word(let path): Int(clamping: configuration[keyPath: path])
         }
     }
 
@@ -47,6 +49,7 @@ package struct AgentNumber: Sendable {
         switch value {
         case .number(let path): configuration[keyPath: path] = number
         case .duration(let path): configuration[keyPath: path] = .seconds(number)
+        case .word(let path): configuration[keyPath: path] = UInt32(clamping: number)
         }
     }
 
@@ -63,6 +66,10 @@ package struct AgentNumber: Sendable {
             "keepalive",
             "How long the broker may be silent: after half of it the agent tests the connection, then it reconnects.",
             5...3_600, unit: "seconds", .duration(\.link.keepAlive)),
+        AgentNumber(
+            "will-delay",
+            "How long the broker waits before it publishes that the agent is lost, with MQTT 5; 0 is not at all.",
+            0...3_600, unit: "seconds", .word(\.link.willDelay)),
         AgentNumber(
             "health-interval", "Time between two health documents, plus or minus 10 %.", 1...86_400,
             unit: "seconds", .duration(\.healthInterval)),
