@@ -59,6 +59,18 @@ struct DoctorTests {
         #expect(found["retained"]?["advice"]?.stringValue?.contains("only once it publishes") == true)
     }
 
+    // With three brokers each had a third of the time, and NATS took more to make the subscriptions.
+    @Test func `a broker that accepts at once and is slow to subscribe has the time of the whole list`()
+        async throws
+    {
+        let slow = try NoWildcardBroker(subscribingTakes: 4)
+        let dead = ["mqtt://127.0.0.1:\(try FreePort.find())", "mqtt://127.0.0.1:\(try FreePort.find())"]
+        let brokers = ["mqtt://127.0.0.1:\(slow.port)"] + dead
+        let ending = try await RunningCommand.run(
+            ["ping", "--agent", "k1"] + brokers.flatMap { ["--broker", $0] })
+        #expect(ending.status == 0, "\(ending)")
+    }
+
     @Test func `without a broker it says so and ends with 4`() async throws {
         let broker = "mqtt://127.0.0.1:\(try FreePort.find())"
         let ending = try await RunningCommand.run(["doctor", "--broker", broker])

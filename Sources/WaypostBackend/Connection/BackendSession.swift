@@ -62,18 +62,20 @@ package final class BackendSession: Sendable {
 
     /// The session at the first broker of the list that gives one.
     ///
-    /// Each gets its part of the time, so that one that never answers does not take that of the others.
+    /// Each gets its part of the time to accept the connection, so that one that never answers does not take that of the
+    /// others. One that has accepted may use the rest for the subscriptions: NATS needs seconds to make them.
     private static func firstSession(
         _ configuration: MQTTLinkConfiguration, within limit: Duration, messageLimit: Int, byteLimit: Int
     ) async throws -> MQTTSession {
         var failures: [String] = []
+        let (end, part) = (ContinuousClock.now + limit, limit / configuration.brokers.count)
         for broker in configuration.brokers {
             var one = configuration
             one.brokers = [broker]
+            one.connectTimeout = min(one.connectTimeout, part)
             do {
                 return try await MQTTSession.connect(
-                    one, within: limit / configuration.brokers.count, messageLimit: messageLimit,
-                    byteLimit: byteLimit)
+                    one, within: max(end - .now, part), messageLimit: messageLimit, byteLimit: byteLimit)
             } catch {
                 try Task.checkCancellation()
                 failures.append(refusalText(error))

@@ -9,7 +9,8 @@ final class NoWildcardBroker: Sendable {
     let port: UInt16
     private let listener: Int32
 
-    init() throws {
+    /// - Parameter delay: Seconds that it takes to answer the first subscription of a client, as NATS may.
+    init(subscribingTakes delay: UInt32 = 0) throws {
         (listener, port) = try Loopback.listen()
         Thread.detachNewThread { [listener] in
             while true {
@@ -19,7 +20,8 @@ final class NoWildcardBroker: Sendable {
                     close(listener)
                     return
                 }
-                while Self.answerPacket(of: client) {}
+                var delay = delay
+                while Self.answerPacket(of: client, &delay) {}
                 close(client)
             }
         }
@@ -28,7 +30,7 @@ final class NoWildcardBroker: Sendable {
     deinit { shutdown(listener, Int32(SHUT_RDWR)) }
 
     /// Answers one packet of MQTT 5; false at the end.
-    private static func answerPacket(of client: Int32) -> Bool {
+    private static func answerPacket(of client: Int32, _ delay: inout UInt32) -> Bool {
         guard let type = read(1, of: client)?.first else { return false }
         var (length, shift) = (0, 0)
         while true {
@@ -50,6 +52,8 @@ final class NoWildcardBroker: Sendable {
             return send([0x40, 2] + body[topicEnd..<topicEnd + 2], to: client)
                 && send(publish("waypost/v1/k1/reply/\(sender)", reply, isRetained: false), to: client)
         case 8:
+            sleep(delay)
+            delay = 0
             // Behind the packet id and the properties, each filter has its length before and a byte behind it.
             var (place, filters) = (3 + Int(body[2]), [String]())
             while place + 2 < body.count {
