@@ -12,8 +12,11 @@ struct DoctorCommand: OperatorCommand {
         discussion: """
             Checks each broker: its version, the certificates, what the sender may read and write, the state of all \
             agents, and the clock of one. With --local it checks the agent of this machine: its own health, and its \
-            state directory. It changes nothing. The first line counts the findings; the worst come first, notes \
-            last.
+            state directory. The first line counts the findings; the worst come first, notes last.
+
+            It changes nothing. With --try it also finds out which promises of a broker hold: it leaves a retained \
+            message, a session and 1200 messages on a topic of its own, reads them back, at each broker of the list, and \
+            removes them.
 
             Exit status: 0 when nothing failed, 1 when something failed, 4 when no broker accepts the connection.
 
@@ -21,6 +24,7 @@ struct DoctorCommand: OperatorCommand {
               waypost doctor
               waypost doctor --broker mqtts://broker.example --agent k1 --as ops
               waypost doctor --local --config /etc/waypost/agent.yaml
+              waypost doctor --try
               waypost doctor --json | jq -r 'select(.status == "failed") | .advice'
             """)
 
@@ -43,6 +47,11 @@ struct DoctorCommand: OperatorCommand {
                 """))
     var signIn = false
 
+    @Flag(
+        name: .customLong("try"),
+        help: "Also try whether the broker keeps retained messages, sessions, and all that waits in them.")
+    var tryPromises = false
+
     @Option(
         help: ArgumentHelp(
             "With --local: the agent's state directory.", discussion: "Default: that of waypost agent.",
@@ -64,6 +73,7 @@ struct DoctorCommand: OperatorCommand {
     func validate() throws {
         try NameCheck.check(agent, of: "--agent")
         guard state == nil || local else { throw ValidationError("--state needs --local") }
+        guard !tryPromises || !local else { throw ValidationError("--try is for a sender, without --local") }
         guard !signIn || local else { throw ValidationError("--sign-in needs --local") }
     }
 
@@ -89,6 +99,13 @@ struct DoctorCommand: OperatorCommand {
             reached = try await check(brokers, place, &report)
             let sideBySide = SideBySideCheck(settings: brokers, accounts: accounts)
             if !local, reached != 0, let finding = await sideBySide.finding() { report.add([finding]) }
+            if tryPromises, reached == brokers.brokers.count {
+                report.add(try await PromiseCheck(settings: brokers).findings())
+            } else if tryPromises, reached != 0 {
+                report.add([
+                    DoctorFinding("promises", .skipped, "they are tried once all brokers can be reached")
+                ])
+            }
         }
         if let place { report.add(StateCheck(directory: place.directory).findings) }
         if reached == 0 { throw Exit.noBroker }

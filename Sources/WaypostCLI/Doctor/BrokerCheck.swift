@@ -24,12 +24,13 @@ struct BrokerCheck {
         ]
         return try await examine(wanted) { session in
             var roster = Roster(topics: topics)
-            var version: String?
+            var signs = BrokerEngine.Signs(session.connection)
             let isComplete = try await session.readRetained(within: wait.duration) { message in
                 roster.saw(message)
-                if message.topic == BrokerVersion.topic {
-                    version = String(decoding: message.payload, as: UTF8.self)
-                }
+                signs.saw(message)
+            }
+            if signs.version == .v311 {
+                signs.keepsOwnFilter = await !session.subscribe(BrokerEngine.ownFilter)
             }
             let online = roster.members.filter { $0.value.isOnline == true }
             // One that is well, so that what is found is not about the agent.
@@ -43,8 +44,12 @@ struct BrokerCheck {
                 } else {
                     [DoctorFinding]()
                 }
-            return [
-                Self.version(version, session), subscriptions(session, wanted), agents(roster, isComplete),
+            let engine = BrokerEngine(signs)?.finding
+            // One that is recognised need not name itself.
+            let version =
+                engine == nil || signs.published != nil ? Self.version(signs.published, session) : nil
+            return [version, engine].compactMap(\.self) + [
+                subscriptions(session, wanted), agents(roster, isComplete),
             ]
                 + FleetCheck(
                     roster: roster, agent: agent, asked: hasAnswered ? target : nil, now: WallClock.now()
@@ -58,14 +63,16 @@ struct BrokerCheck {
     ) async throws -> [DoctorFinding] {
         let started = ContinuousClock.now
         return try await BackendSession.with(
-            settings, required: [], useful: wanted + [BrokerVersion.topic], within: .seconds(10)
+            settings, required: [], useful: wanted + [BrokerVersion.topic, BrokerEngine.descriptions],
+            within: .seconds(10)
         ) { session in
             let connection = session.connection
             let time = (ContinuousClock.now - started).milliseconds
             let there = DoctorFinding(
                 "broker", .ok,
                 "connected to \(connection.broker) in \(time) ms, MQTT \(connection.version)"
-                    + (connection.fellBack ? " (it refused 5)" : ""))
+                    + (connection.fellBack
+                        ? " (it \(connection.wasSilentOn5 ? "does not answer" : "refused") 5)" : ""))
             let certificates = CertificateCheck(tls: settings.tls, now: WallClock.now() / 1000)
             return [there] + certificates.findings(of: connection.certificate, host: connection.broker.host)
                 + (try await body(session))
@@ -233,5 +240,16 @@ extension BackendSession {
             if satisfies(message) { return true }
         }
         return false
+    }
+}
+
+extension BrokerEngine.Signs {
+    /// Takes what the broker says of itself.
+    mutating func saw(_ message: MQTTMessage) {
+        if message.topic == BrokerVersion.topic {
+            published = String(decoding: message.payload, as: UTF8.self)
+        } else if message.topic.hasPrefix("$SYS/brokers/"), message.topic.hasSuffix("/sysdescr") {
+            description = String(decoding: message.payload, as: UTF8.self)
+        }
     }
 }
