@@ -2,6 +2,7 @@ import Dispatch
 import Synchronization
 import TestSupport
 import Testing
+import Threading
 
 @testable import MQTTLink
 
