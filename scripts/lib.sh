@@ -20,6 +20,11 @@ fail() {
 # Prints the comment at the top of the calling script, which is its help.
 show_help() { awk 'NR > 1 { if (!/^#/) exit; sub(/^# ?/, ""); print }' "$script"; }
 
+# The version that the sources have, in their one place.
+waypost_version() {
+    sed -n 's/.*static let current = "\([^"]*\)".*/\1/p' Sources/WaypostMessages/Support/Version.swift
+}
+
 as_root() {
     if [ "$(id -u)" -eq 0 ]; then "$@"; else sudo "$@"; fi
 }
@@ -37,6 +42,14 @@ has() {
     chromium-driver) command -v chromedriver ;;
     node-typescript) command -v tsc ;;
     nodejs) command -v node ;;
+    dpkg-dev) command -v dpkg-buildpackage ;;
+    debhelper) command -v dh ;;
+    binutils) command -v strip ;;
+    systemd) command -v systemd-analyze ;;
+    systemd-container) command -v systemd-nspawn ;;
+    docker.io) command -v docker && command -v dockerd ;;
+    qemu-user-static) command -v qemu-aarch64-static ;;
+    binutils-aarch64-linux-gnu) command -v aarch64-linux-gnu-strip ;;
     python3-yaml) /usr/bin/python3 -c 'import yaml' ;;
     mosquitto-clients) command -v mosquitto_pub && command -v mosquitto_sub ;;
     *) command -v "$1" ;;
