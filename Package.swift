@@ -9,6 +9,9 @@ let whenConsole: TargetDependencyCondition? = .when(traits: ["Console"])
 
 let package = Package(
     name: "waypost",
+    // Where `Mutex` and `Task.immediate` are; of the products only Waypost and WaypostTools are for these systems. Linux
+    // has no such line.
+    platforms: [.macOS(.v26), .iOS(.v26), .tvOS(.v26), .watchOS(.v26), .visionOS(.v26)],
     products: [
         .library(name: "Waypost", targets: ["Waypost"]),
         .library(name: "WaypostTools", targets: ["WaypostTools"]),
@@ -74,6 +77,7 @@ let package = Package(
         .macro(
             name: "WaypostMacros",
             dependencies: [
+                "CPathScan",
                 .product(name: "SwiftSyntaxMacros", package: "swift-syntax", condition: whenMacros),
                 .product(name: "SwiftDiagnostics", package: "swift-syntax", condition: whenMacros),
                 .product(name: "SwiftParser", package: "swift-syntax", condition: whenMacros),
@@ -172,7 +176,8 @@ let package = Package(
             dependencies: [
                 "CSQLite", "Waypost", "MQTTLink", "WaypostMessages", "WaypostAgent", "TestSupport",
                 .product(name: "Logging", package: "swift-log", condition: whenAgent),
-            ]),
+            ],
+            exclude: ["States"]),
         // Without its web server, which is there only with the trait; the page is tested by scripts/test --console.
         .testTarget(
             name: "WaypostConsoleTests",

@@ -197,10 +197,10 @@ import WaypostMessages
         #expect([0, -1, .min, .max].allSatisfy { count($0) == 3 })
     }
 
-    @Test func `is in no row of an older version, until one is changed`() throws {
+    @Test func `is in no row that has none, until that is changed`() throws {
         let directory = NSTemporaryDirectory() + "waypost-before-\(UUID().uuidString)"
         defer { try? FileManager.default.removeItem(atPath: directory) }
-        try OldStateFile.create(version: Schema.versionWithMarker, in: directory) { db in
+        try PreparedState.create(in: directory) { db in
             try db.run(
                 """
                 INSERT INTO inbox(topic, id, digest, payload, received, expires, keep_until, row_digest, state)

@@ -146,39 +146,4 @@ import Waypost
         #expect(damaged.code == .disk && damaged.detail?.contains("damaged") == true)
         try await harness.close()
     }
-
-    @Test func `a state file of version 7 goes on with its map, and a damaged one stays damaged`()
-        async throws
-    {
-        try OldStateFile.create(version: 7, in: directory) { db in
-            for (layer, entries) in [
-                ("k1", #"[{"routerType":1,"orginPath":"app://x","targetPath":"app://a"}]"#),
-                ("@fleet", #"[{"routerType":1,"orginPath":"app://y","targetPath":"app://b"}]"#),
-            ] {
-                try db.run(
-                    """
-                    INSERT INTO maps(layer, rev, rev_floor, digest, applied, expires, entries, signers, key_digest,
-                        row_digest)
-                    VALUES(?, 4, 4, x'01', 1, NULL, ?, '', ?, ?)
-                    """,
-                    [
-                        .text(layer), .blob(Array(entries.utf8)),
-                        .integer(RowDigest.of([.text(layer), .integer(4), .blob([1]), .text("")])),
-                        .integer(
-                            RowDigest.of([
-                                .integer(4), .integer(layer == "k1" ? 1 : 2), .null,
-                                .blob(Array(entries.utf8)),
-                            ])),
-                    ])
-            }
-        }
-        let harness = try await AgentHarness(directory: directory, router: router())
-        #expect(harness.agent.router.resolve("app://x").route == "app://a")
-        #expect(harness.agent.maps.damaged == ["@fleet"])
-        harness.receive(document(5, "b"), on: Self.map)
-        let reply = try await maps(#","history":true,"layer":"agent""#, of: harness, id: "o1")
-        let list = try #require(reply.result["history"]?.arrayValue).map { try MapRevision($0) }
-        #expect(list.map(\.revision) == [5, 4] && list[1].bytes == nil && list[1].author == nil)
-        try await harness.close()
-    }
 }

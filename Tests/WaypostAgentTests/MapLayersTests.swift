@@ -126,20 +126,4 @@ import WaypostMessages
         #expect(harness.agent.router.resolve("app://a").url == "app://c")
         try await harness.close()
     }
-
-    @Test func `patches of an older version of the file are found`() async throws {
-        let directory = NSTemporaryDirectory() + "waypost-layers-\(UUID().uuidString)"
-        try OldStateFile.create(version: 1, in: directory) { db in
-            try db.execute(
-                """
-                INSERT INTO maps(layer, rev, rev_floor, digest, applied, expires, entries)
-                VALUES('patch', NULL, 0, x'01', 1, NULL,
-                    CAST('[{"routerType":1,"orginPath":"app://a","targetPath":"app://b"}]' AS BLOB))
-                """)
-        }
-        let harness = try await AgentHarness(directory: directory, router: router())
-        #expect(harness.agent.maps.applied.layers.map(\.name) == ["patch"])
-        #expect(harness.agent.router.resolve("app://a").url == "app://b")
-        try await harness.close()
-    }
 }

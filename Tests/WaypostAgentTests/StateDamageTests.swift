@@ -262,10 +262,12 @@ struct `A state directory of which something is damaged or lost` {
                 try Database(path: image.path(file)).execute("CREATE TABLE t(n); DROP TABLE t")
                 return image
             },
-            Damage(testDescription: "a file that an older version wrote", refusal: .lost) {
+            Damage(
+                testDescription: "a file of a build before the first release",
+                refusal: .olderSchema(found: Schema.first - 1, supported: Schema.first)
+            ) {
                 let image = try $0.stopped.copy()
-                image.delete(file)
-                try OldStateFile.create(version: Schema.version - 1, in: image.directory) { _ in }
+                try Database(path: image.path(file)).execute("PRAGMA user_version = \(Schema.first - 1)")
                 return image
             },
             Damage(
@@ -437,52 +439,6 @@ struct `A state directory of which something is damaged or lost` {
         let second = try await AgentHarness(router: Self.router())
         #expect(try await Self.epoch(second) > before)
         try await second.close()
-    }
-
-    @Test func `of the version before is opened as it was, and has a marker from then on`() throws {
-        let directory = NSTemporaryDirectory() + "waypost-before-\(UUID().uuidString)"
-        defer { try? FileManager.default.removeItem(atPath: directory) }
-        try OldStateFile.create(version: 5, in: directory) { db in
-            try Store.Transaction(database: db).setNumber("epoch", 41)
-        }
-        try Data().write(to: URL(fileURLWithPath: "\(directory)/lock"))
-        #expect(try StateInspection(directory: directory).gap == nil)
-        var store = try Store(directory: directory)
-        #expect(store.repairs == [])
-        #expect(store.raiseEpoch(above: 0) == 42)
-        store.close()
-        guard case .intact(let marker) = try MarkerFile.read(directory: directory) else {
-            Issue.record("there is no marker")
-            return
-        }
-        #expect(marker.epoch == 42 && marker.commits == 2)
-        store = try Store(directory: directory)
-        #expect(store.repairs == [])
-        store.close()
-    }
-
-    @Test(arguments: [false, true])
-    func `of the version before that has a marker is opened, unless it is older than that`(
-        isOlder: Bool
-    ) throws {
-        let directory = NSTemporaryDirectory() + "waypost-before-\(UUID().uuidString)"
-        defer { try? FileManager.default.removeItem(atPath: directory) }
-        try OldStateFile.create(version: Schema.version - 1, in: directory) { db in
-            var marker = try #require(try Store.Transaction(database: db).marker())
-            marker.commits += isOlder ? 1 : 0
-            _ = try MarkerFile(directory: directory, marker)
-        }
-        guard !isOlder else {
-            let error = #expect(throws: StoreError.self) { try Store(directory: directory) }
-            #expect(error?.detail.contains("commit 1 had been stored") == true, "\(error as Any)")
-            return
-        }
-        #expect(try StateInspection(directory: directory).gap == nil)
-        for _ in 0..<2 {
-            let store = try Store(directory: directory)
-            #expect(store.repairs == [])
-            store.close()
-        }
     }
 
     @Test func `that rose on a full disk is below the first one after a restart`() async throws {

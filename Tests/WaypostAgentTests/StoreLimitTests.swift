@@ -150,10 +150,10 @@ extension FailureReport {
         store.close()
     }
 
-    @Test func `of an older version has its files closed to others, and what is open is complained about`()
+    @Test func `that others may read has its files closed to them, and what is open is complained about`()
         throws
     {
-        try OldStateFile.create(version: 2, in: directory) { _ in }
+        try PreparedState.create(in: directory)
         chmod(directory, 0o755)
         for name in ["waypost.sqlite", "waypost.sqlite-wal", "waypost.sqlite-shm"] {
             let path = "\(directory)/\(name)"

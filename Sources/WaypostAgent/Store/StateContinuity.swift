@@ -71,19 +71,9 @@ struct StateContinuity: Sendable {
     /// - Throws: ``StoreError`` when something is lost that had been acknowledged, or the file is not this agent's.
     func gap(in db: Database) throws -> String? {
         let version = try db.integer("PRAGMA user_version")
-        guard version <= Schema.version else {
-            throw StoreError(.newerSchema(found: version, supported: Schema.version), path: path, detail: "")
-        }
+        try Schema.check(version, path)
         if try db.integer("SELECT count(*) FROM sqlite_schema") == 0 { return try gapOfNothing() }
         guard version > 0 else { throw foreign("it has tables, but not Waypost's") }
-        guard version >= Schema.versionWithMarker else {
-            if beside != .missing {
-                throw lost(
-                    "an older Waypost wrote this file (schema \(version)), but a newer one has used the directory"
-                )
-            }
-            return nil
-        }
         // Those of an older version are looked at when they have become these.
         guard try version < Schema.version || Schema.isIntact(db) else {
             throw StoreError(.corrupt, path: path, detail: "its tables have other columns")
@@ -138,7 +128,7 @@ struct StateContinuity: Sendable {
             throw StoreError(.corrupt, path: path, detail: "it does not begin like an SQLite database")
         }
         let application = header[68..<72].reduce(0) { $0 << 8 | Int($1) }
-        // A file of an older version has none, and neither has one of which the log was never written back.
+        // One of which the log was never written back has none.
         guard application == 0 || application == Schema.application else {
             throw foreign("it is a database of another program (application id \(application))")
         }

@@ -9,6 +9,8 @@ public struct StoreError: Error, Sendable, CustomStringConvertible {
         case locked
         /// The database was written by a newer Waypost.
         case newerSchema(found: Int, supported: Int)
+        /// The database was written by a build from before the first release; `supported` is the oldest that is read.
+        case olderSchema(found: Int, supported: Int)
         /// The file is not an intact SQLite database.
         case corrupt
         /// The file is missing, empty, older than what was stored, or of another directory.
@@ -76,7 +78,12 @@ public struct StoreError: Error, Sendable, CustomStringConvertible {
     }
 
     /// Whether the state can't be gone on with, so that a new one may be begun with `--fresh-state`.
-    var isLoss: Bool { reason == .corrupt || reason == .lost }
+    var isLoss: Bool {
+        switch reason {
+        case .corrupt, .lost, .olderSchema: true
+        default: false
+        }
+    }
 
     /// One sentence: what was being done, to what, what was found, and what to do.
     public var description: String {
@@ -86,6 +93,9 @@ public struct StoreError: Error, Sendable, CustomStringConvertible {
         case .newerSchema(let found, let supported):
             "\(path): schema \(found) was written by a newer Waypost (this one knows \(supported)); "
                 + "nothing was changed; use the newer version, or another state directory"
+        case .olderSchema(_, let supported):
+            "\(path): \(detail) (this one reads \(supported) and newer); nothing was changed; start once with "
+                + "--fresh-state to rename it and start with a new one"
         case .corrupt:
             "\(path): not an intact database (\(detail)); "
                 + "start once with --fresh-state to rename it and start with a new one"
