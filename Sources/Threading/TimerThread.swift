@@ -6,7 +6,7 @@ package final class TimerThread: Sendable {
     /// The one of this process.
     package static let shared = TimerThread()
 
-    #if canImport(Glibc)
+    #if canImport(Glibc) || canImport(Musl)
     /// A call that is still to come.
     package struct Call: Sendable {
         fileprivate let number: UInt64

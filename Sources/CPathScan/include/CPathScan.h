@@ -89,6 +89,11 @@ static inline waypost_marks waypost_scan_url(
     return marks;
 }
 
+/// Whether `count` bytes are the same.
+static inline bool waypost_are_equal(const uint8_t *_Nonnull one, const uint8_t *_Nonnull other, size_t count) {
+    return memcmp(one, other, count) == 0;
+}
+
 /// Where in `text` the first `wanted` begins; `length` when there is none. It takes time in proportion to both lengths.
 size_t waypost_find(
     const uint8_t *_Nonnull text, size_t length, const uint8_t *_Nonnull wanted, size_t wanted_length

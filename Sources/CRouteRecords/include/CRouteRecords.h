@@ -11,3 +11,6 @@ typedef struct {
 
 /// Where they lie. Bounds are per image: a shared library sees its own records, not those of the executable.
 waypost_record_bytes waypost_records_of_this_image(void);
+
+/// Writes a text to standard error. In C, for there is a C library everywhere, and a module of it in Swift is not.
+void waypost_warn(const char *_Nonnull text);

@@ -1,4 +1,4 @@
-import Glibc
+internal import CPathScan
 
 /// Names that are similar to one that does not exist, and how a person is asked about them.
 package enum NearestNames {
@@ -27,7 +27,18 @@ package enum NearestNames {
     /// Those of the first names that the detail does not contain: that of a missing route names its neighbours.
     package static func unnamed(_ names: [String], in detail: String) -> [String] {
         // Not by `contains`: among characters it takes seconds for 64 KiB of flags.
-        names.prefix(maximum).filter { strstr(detail, $0) == nil }
+        names.prefix(maximum).filter { !contains(detail, $0) }
+    }
+
+    private static func contains(_ text: String, _ name: String) -> Bool {
+        var (text, name) = (text, name)
+        return text.withUTF8 { text in
+            name.withUTF8 { name in
+                guard let wanted = name.baseAddress, !name.isEmpty else { return true }
+                guard let start = text.baseAddress else { return false }
+                return waypost_find(start, text.count, wanted, name.count) < text.count
+            }
+        }
     }
 
     /// `; did you mean A or B?`; empty without names.

@@ -1,4 +1,8 @@
-import Glibc
+#if canImport(FoundationEssentials)
+import FoundationEssentials
+#else
+import Foundation
+#endif
 
 /// What the conditions of a relocation map ask about a client.
 public struct RelocationContext: Sendable {
@@ -31,9 +35,7 @@ public struct RelocationContext: Sendable {
 
     /// The clock of the system, in milliseconds since 1970.
     package static func systemTime() -> Int64 {
-        var time = timespec()
-        clock_gettime(CLOCK_REALTIME, &time)
-        return Int64(time.tv_sec) &* 1000 &+ Int64(time.tv_nsec) / 1_000_000
+        Int64((Date().timeIntervalSince1970 * 1_000).rounded(.down))
     }
 
     /// Whether conditions can compare this with a version: numbers between dots, like `2.4.1` or `2.5.0-beta.1`.

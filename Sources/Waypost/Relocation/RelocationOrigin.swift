@@ -122,19 +122,26 @@ package struct RelocationOrigin: Sendable {
         func literal(_ text: String) -> [UInt8] {
             pattern.ignoresCase ? text.utf8.map { RouteScheme.lowercased($0) } : Array(text.utf8)
         }
+        func add(_ mark: UInt8, _ text: [UInt8]) {
+            bytes.append(mark)
+            bytes += text
+        }
         for segment in pattern.segments {
             bytes.append(0)
             switch segment {
             case .literal(let text): bytes += literal(text)
             case .placeholder: bytes.append(1)
             case .wildcard: bytes.append(2)
-            case .typed(_, let converter): bytes += [3] + Self.name(converter).utf8
+            case .typed(_, let converter): add(3, Array(Self.name(converter).utf8))
             case .partial(let prefix, _, let suffix, let converter):
-                bytes += [4] + literal(prefix) + [5] + literal(suffix) + [5] + Self.name(converter ?? "").utf8
+                add(4, literal(prefix))
+                add(5, literal(suffix))
+                add(5, Array(Self.name(converter ?? "").utf8))
             case .several(let prefix, let parts):
-                bytes += [4] + literal(prefix)
+                add(4, literal(prefix))
                 for part in parts {
-                    bytes += [6] + Self.name(part.converter ?? "").utf8 + [5] + literal(part.suffix)
+                    add(6, Array(Self.name(part.converter ?? "").utf8))
+                    add(5, literal(part.suffix))
                 }
             case .rest: bytes.append(0)
             }

@@ -1,5 +1,3 @@
-import Glibc
-
 /// A stable part of all clients, or of all values of a parameter.
 struct RelocationShare: Sendable, Hashable {
     /// By what a share is drawn.
@@ -33,7 +31,12 @@ enum SHA256Hash {
     /// The first 32 bits behind the point of the square roots of eight primes (5.3.3).
     private static let start = primes.prefix(8).map { fraction(Double($0).squareRoot()) }
     /// The same of the cube roots of 64 (4.2.2).
-    private static let rounds = primes.map { fraction(cbrt(Double($0))) }
+    private static let rounds = primes.map { fraction(cubeRoot(Double($0))) }
+
+    /// By Newton's method; that of the C library has another module on each system.
+    private static func cubeRoot(_ number: Double) -> Double {
+        (0..<64).reduce(number) { root, _ in root - (root - number / (root * root)) / 3 }
+    }
 
     private static func fraction(_ root: Double) -> UInt32 {
         UInt32((root - root.rounded(.down)) * 4_294_967_296)

@@ -1,4 +1,4 @@
-import Glibc
+internal import CRouteRecords
 import Synchronization
 import Threading
 
@@ -30,7 +30,7 @@ extension Router {
         guard linked.hasUnreported else { return }
         guard !listeners.withLock({ $0.events.isEmpty }) else {
             let lines = linked.takeUnprinted().map { "waypost: \($0.detail)\n" }
-            _ = Array(lines.joined().utf8).withUnsafeBytes { write(STDERR_FILENO, $0.baseAddress, $0.count) }
+            waypost_warn(lines.joined())
             return
         }
         for failure in linked.takeUnreported() {

@@ -1,4 +1,4 @@
-import Glibc
+internal import CPathScan
 
 extension String {
     /// The text, cut to `limit` bytes at the edge of a scalar, with an ellipsis when something was cut.
@@ -29,6 +29,6 @@ extension UnsafeBufferPointer<UInt8> {
     func hasSameBytes(as other: UnsafeBufferPointer<UInt8>) -> Bool {
         guard count == other.count else { return false }
         guard let start = baseAddress, let others = other.baseAddress else { return true }
-        return memcmp(start, others, count) == 0
+        return waypost_are_equal(start, others, count)
     }
 }

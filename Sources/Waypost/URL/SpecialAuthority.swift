@@ -1,5 +1,3 @@
-import Glibc
-
 /// The schemes whose URLs browsers read by rules of their own (WHATWG URL, "special scheme"), and what is refused
 /// there so that the host is the same by those rules and by RFC 3986.
 ///
@@ -47,11 +45,11 @@ enum SpecialAuthority {
         guard let first = host.first else { return host.lowerBound }
         if bytes[first] == UInt8(ascii: "[") {
             guard host.count > 2, bytes[host.upperBound - 1] == UInt8(ascii: "]") else { return first }
-            return isAddress(bytes, host.dropFirst().dropLast(), AF_INET6) ? nil : first
+            return IPAddress.isIPv6(bytes[host.dropFirst().dropLast()]) ? nil : first
         }
         // Browsers decode, map and normalise everything else before they look it up.
         if let wrong = host.first(where: { !isPlain(bytes[$0]) }) { return wrong }
-        return endsInNumber(bytes, host) && !isAddress(bytes, host, AF_INET) ? first : nil
+        return endsInNumber(bytes, host) && !IPAddress.isIPv4(bytes[host]) ? first : nil
     }
 
     /// What RFC 3986 allows in a name, without `%`.
@@ -81,10 +79,4 @@ enum SpecialAuthority {
     }
 
     /// Whether the C library reads these bytes as an address; it takes the canonical form of IPv4 only.
-    private static func isAddress(
-        _ bytes: UnsafeBufferPointer<UInt8>, _ range: Range<Int>, _ family: Int32
-    ) -> Bool {
-        var address = in6_addr()
-        return inet_pton(family, String(decoding: bytes[range], as: UTF8.self), &address) == 1
-    }
 }
