@@ -23,7 +23,7 @@ package struct SignedEnvelope: Sendable, Hashable {
 
     /// Whether an object is meant as an envelope.
     package static func isOne(_ fields: Fields) -> Bool {
-        ["payload", "signatures", "payloadType"].allSatisfy(fields.names.contains)
+        ["payload", "signatures", "payloadType"].allSatisfy { fields.names.contains($0) }
     }
 
     /// Whether a JSON value is meant as an envelope.
