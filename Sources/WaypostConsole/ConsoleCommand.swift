@@ -55,6 +55,12 @@ struct ConsoleCommand: AsyncParsableCommand {
     @OptionGroup(title: "Broker")
     var broker: BrokerOptions
 
+    /// Beside the program, wherever it was put.
+    ///
+    /// `Bundle.module` looks there too, and holds the path of the folder that it was built in, so that no two builds would
+    /// be the same.
+    private static let page = Bundle.main.bundleURL.appendingPathComponent(
+        "waypost_WaypostConsole.resources/Page")
     private static let maximumConnections = 64
     private static let maximumHeaders = 8 * 1_024
     private static let idleTimeout = TimeAmount.seconds(5)
@@ -63,7 +69,7 @@ struct ConsoleCommand: AsyncParsableCommand {
         let (address, port) = try place()
         let settings = try await broker.resolved(as: name)
         let token = try self.token()
-        let files = try PageFiles(folder: Bundle.module.bundleURL.appendingPathComponent("Page"))
+        let files = try PageFiles(folder: Self.page)
         let proxy = try self.proxy()
         let backend = Backend(settings)
         let reader = FleetReader(backend)
