@@ -107,11 +107,14 @@ extension Presence {
         status: LinkStatus, runs: RunRecord, redaction: Redaction
     ) throws(StoreError) {
         self.init(
-            agent: configuration.agent, boot: boot, topic: topics.state(of: configuration.agent), clock: clock,
+            agent: configuration.agent, boot: boot, topic: topics.state(of: configuration.agent),
+            clock: clock,
             after: try store.commit { try $0.highestUsedEpoch() },
             last: { reason in
                 let link = status.current
-                let disk = store.disk.problem.map { AgentState.Cause(.disk, $0.description, at: clock.wall()) }
+                let disk = store.disk.problem.map {
+                    AgentState.Cause(.disk, $0.description, at: clock.wall())
+                }
                 let cause =
                     switch reason {
                     case .shutdown: runs.end(at: clock.wall())

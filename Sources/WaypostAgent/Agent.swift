@@ -79,7 +79,9 @@ public final class Agent: Service {
         let level = try configuration.validatedLogLevel()
         try configuration.validateTrust()
         try configuration.validateNumbers()
-        (self.configuration, self.router, self.clock, self.makeLink) = (configuration, router, clock, makeLink)
+        (self.configuration, self.router, self.clock, self.makeLink) = (
+            configuration, router, clock, makeLink
+        )
         let (agent, limits) = (configuration.agent, configuration.limits)
         let redaction = Redaction(further: configuration.redactedKeys)
         started = clock.wall()

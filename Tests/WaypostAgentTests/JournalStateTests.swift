@@ -121,7 +121,8 @@ import WaypostMessages
 
     @Test mutating func `tells each that waits when it takes nothing any more`() {
         let told = Told()
-        #expect(state.handlerStarted(.mark { told.values.append($0) }, isGathering: true) == .wait(flushes: 0))
+        #expect(
+            state.handlerStarted(.mark { told.values.append($0) }, isGathering: true) == .wait(flushes: 0))
         state.close()
         #expect(end(1...1) == .giveUp)
         for entry in state.giveUp() { entry.settle(false) }

@@ -33,7 +33,8 @@ import WaypostMessages
     init() throws {
         store = try Store(directory: NSTemporaryDirectory() + "waypost-journal-\(UUID().uuidString)")
         outbox = Outbox(
-            limits: AgentLimits(), store: store, clock: .system, topics: try #require(Topics(root: "waypost/v1")),
+            limits: AgentLimits(), store: store, clock: .system,
+            topics: try #require(Topics(root: "waypost/v1")),
             agent: "k1")
         journal = try Journal(
             store: store, outbox: outbox, failureTopic: "f", clock: .system, limits: AgentLimits(),

@@ -62,11 +62,12 @@ import WaypostMessages
     mutating func `looks the id up before it asks what else is wrong`(isInFlight: Bool) {
         let command = Self.command("a")
         if isInFlight { _ = receive(command) }
-        let refused = Self.command("a", rejection: Failure(.busy, "too fast"))
-        let finding = receive(refused, stored: isInFlight ? nil : Self.stored(command), refusal: Failure(.disk, "full"))
+        let (fast, full) = (Failure(.busy, "too fast"), Failure(.disk, "full"))
+        let refused = Self.command("a", rejection: fast)
+        let finding = receive(refused, stored: isInFlight ? nil : Self.stored(command), refusal: full)
         #expect(finding == .duplicate(sequence: isInFlight ? 41 : 7, reply: isInFlight ? nil : [1]))
-        #expect(receive(Self.command("b", rejection: Failure(.busy, "too fast"))) == .rejected(Failure(.busy, "too fast")))
-        #expect(receive(Self.command("b"), refusal: Failure(.disk, "full")) == .rejected(Failure(.disk, "full")))
+        #expect(receive(Self.command("b", rejection: fast)) == .rejected(fast))
+        #expect(receive(Self.command("b"), refusal: full) == .rejected(full))
         #expect(receive(Self.command("b")) == .new(sequence: isInFlight ? 42 : 41))
     }
 

@@ -129,7 +129,8 @@ final class Journal: Sendable {
     /// Why a reply of so many bytes is too large; nil when it is not.
     private func reasonToReplace(_ bytes: Int) -> String? {
         if bytes > limits.packetBytes { return "at most \(limits.packetBytes) can be sent" }
-        guard bytes > Self.smallReply, store.disk.isTight(with: bytes + state.withLock(\.waitingReplyBytes)) else {
+        guard bytes > Self.smallReply, store.disk.isTight(with: bytes + state.withLock(\.waitingReplyBytes))
+        else {
             return nil
         }
         return "the store has no space for it"
@@ -225,7 +226,9 @@ final class Journal: Sendable {
         case .nothing, .giveUp: break
         case .commit:
             // What came meanwhile is left to a thread of the agent.
-            if (try? commit { _ in }) == nil || state.withLock({ $0.committerEnded() }) { commitInBackground() }
+            if (try? commit { _ in }) == nil || state.withLock({ $0.committerEnded() }) {
+                commitInBackground()
+            }
         case .commitInBackground: commitInBackground()
         case .wait(let flushes):
             TimerThread.shared.call(after: JournalState.deferral) { [self] in

@@ -55,12 +55,14 @@ extension Intake {
     }
 
     /// The job of a command that is new; any other is answered here.
-    private func job(of command: ReceivedCommand, _ finding: LedgerState.Finding, at now: Int64) -> CommandJob? {
+    private func job(of command: ReceivedCommand, _ finding: LedgerState.Finding, at now: Int64)
+        -> CommandJob?
+    {
         switch finding {
         case .new(let sequence): return job(of: command, sequence, at: now)
         case .duplicate(let sequence, let reply):
             // Without a reply there is one once the command has ended.
-            state.withLock { $0.counters.duplicates += 1 }
+            state.withLock { $0.repeated() }
             reporter.log(.debug, "Intake", "repeated \(command.id); not run again", ref: command.id)
             if let reply { connections.repeatReply(sequence, reply, command.address) }
         case .conflict:
@@ -87,7 +89,7 @@ extension Intake {
         switch received.header {
         case .success(let read): header = read
         case .failure(let rejection):
-            state.withLock { $0.counters.rejected += 1 }
+            state.withLock { $0.rejected() }
             return CommandJob(
                 sequence: sequence, sender: received.sender, address: received.address,
                 header: CommandHeader(id: received.id, expires: now),
@@ -95,7 +97,7 @@ extension Intake {
         }
         if let sequence = header.sequence {
             let last = state.withLock {
-                $0.senders.gap(before: sequence, of: received.sender, at: monotonic)
+                $0.gap(before: sequence, of: received.sender, at: monotonic)
             }
             if let last {
                 reporter.failed(
@@ -115,7 +117,7 @@ extension Intake {
 
     /// Answers and reports a command that is not stored under its id.
     private func answer(_ rejection: Failure, to command: ReceivedCommand) {
-        state.withLock { $0.counters.rejected += 1 }
+        state.withLock { $0.rejected() }
         connections.reply(
             Reply(
                 id: command.id, code: rejection.code, at: clock.wall(),

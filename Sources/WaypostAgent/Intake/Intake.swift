@@ -38,22 +38,6 @@ final class Intake: Sendable {
         var isOutboxFull: @Sendable (_ sender: String) -> Bool
     }
 
-    /// What health shows.
-    struct Counters: Sendable {
-        var received: Int64 = 0
-        var duplicates: Int64 = 0
-        var rejected: Int64 = 0
-    }
-
-    struct State {
-        var senders: SenderTable
-        var rate: Int
-        var counters = Counters()
-        /// What was let in and is not acknowledged yet.
-        var admitted: [(sender: String, SenderTable.Admission)] = []
-        var crashGuard = CrashGuard()
-    }
-
     /// A repeated id is recognised at least this long, in milliseconds.
     static let minimumRecognition: Int64 = 15 * 60_000
     /// And this long after the command's `exp`.
@@ -75,7 +59,7 @@ final class Intake: Sendable {
     let ledger: CommandLedger
     let reporter: Reporter
     let connections: Connections
-    let state: Guarded<State>
+    let state: Guarded<IntakeState>
     private let hasOwn = Atomic(false)
 
     init(
@@ -94,14 +78,10 @@ final class Intake: Sendable {
         self.ledger = ledger
         self.reporter = reporter
         self.connections = connections
-        state = Guarded(
-            State(
-                senders: SenderTable(
-                    maximum: limits.senders, rate: limits.intakeRate, burst: limits.intakeBurst),
-                rate: limits.intakeRate))
+        state = Guarded(IntakeState(limits))
     }
 
-    var counters: Counters { state.withLock(\.counters) }
+    var counters: IntakeState.Counters { state.withLock(\.counters) }
 
     /// Whether a command to the agent itself, and not to a group, has come on this connection.
     var hasOwnCommand: Bool { hasOwn.load(ordering: .relaxed) }
@@ -109,25 +89,22 @@ final class Intake: Sendable {
     /// Sets other limits; all senders may send a whole burst again.
     func setSenderLimits(rate: Int, burst: Int) {
         let now = clock.monotonic()
-        state.withLock { state in
-            state.rate = rate
-            state.senders.setLimits(rate: rate, burst: burst, at: now)
-        }
+        state.withLock { $0.limitsChanged(rate: rate, burst: burst, at: now) }
     }
 
     /// Nothing was under way when the agent ended the last time.
-    func endedCleanly() { state.withLock { $0.crashGuard.endedCleanly() } }
+    func endedCleanly() { state.withLock { $0.endedCleanly() } }
 
     func connected() {
         let now = clock.monotonic()
         hasOwn.store(false, ordering: .relaxed)
-        state.withLock { $0.crashGuard.connected(at: now) }
+        state.withLock { $0.connected(at: now) }
     }
 
     /// Gives up the space for more than there is now.
     func releaseMemory() {
         ledger.releaseMemory()
-        state.withLock { if $0.admitted.isEmpty { $0.admitted = [] } }
+        state.withLock { $0.releaseMemory() }
     }
 
     /// Takes a batch; refuses it when it has to be stored at once, and can't be.
@@ -140,20 +117,12 @@ final class Intake: Sendable {
         } catch {
             return refuse()
         }
-        let hadCommands = state.withLock { state in
-            defer { state.admitted.removeAll(keepingCapacity: true) }
-            return !state.admitted.isEmpty
-        }
-        if hadCommands { FaultPoint.commandsStored() }
+        if state.withLock({ $0.acknowledged() }) { FaultPoint.commandsStored() }
         return .acknowledge
     }
 
-    /// The broker sends all of it again; a sender must not get BUSY for our full disk.
     private func refuse() -> BatchDecision {
-        state.withLock { state in
-            for (sender, admission) in state.admitted { state.senders.refund(sender, admission) }
-            state.admitted.removeAll(keepingCapacity: true)
-        }
+        state.withLock { $0.batchRefused() }
         return .refuse
     }
 
@@ -171,9 +140,8 @@ final class Intake: Sendable {
             case .command(_, agent)? where connections.isSelfTest(message.payload): break
             case .command(let audience, let sender)?:
                 if case .agent = audience { hasOwn.store(true, ordering: .relaxed) }
-                let admission = admit(sender)
                 if let command = read(
-                    message, for: audience, from: sender, repliesTo: last.replies, admission, at: now,
+                    message, for: audience, from: sender, repliesTo: last.replies, at: now,
                     decodedSpace: &space)
                 {
                     commands.append(command)
@@ -185,7 +153,7 @@ final class Intake: Sendable {
                 }
             case .echo?: connections.echoReceived(message.payload)
             case nil:
-                let admission = admit("")
+                let admission = arrival(of: message, from: "").admission
                 let name = message.topic.quoted
                 reject(
                     Failure(.badField, "topic \(name) contains a name that is not allowed"), of: "",
@@ -212,16 +180,9 @@ final class Intake: Sendable {
         return origin
     }
 
-    /// Counts a message before anything of it is read; those on topics without a valid sender count together.
-    ///
-    /// - Parameter isAcknowledged: Whether the broker never sends it again.
-    private func admit(_ sender: String, isAcknowledged: Bool = false) -> SenderTable.Admission {
-        state.withLock { state in
-            if !sender.isEmpty { state.counters.received += 1 }
-            let admission = state.senders.admit(sender, at: clock.monotonic())
-            if !isAcknowledged { state.admitted.append((sender, admission)) }
-            return admission
-        }
+    private func arrival(of message: MQTTMessage, from sender: String) -> IntakeState.Arrival {
+        let now = clock.monotonic()
+        return state.withLock { $0.messageCame(message, from: sender, at: now) }
     }
 
     /// A message was too large for the link to be read; it counts like any other of its sender.
@@ -231,7 +192,8 @@ final class Intake: Sendable {
             .tooLarge,
             "a message of \(message.bytes) bytes on \(message.topic.quoted) was not read; the limit is \(message.limit)"
         )
-        reject(rejection, of: sender, admit(sender, isAcknowledged: true))
+        let now = clock.monotonic()
+        reject(rejection, of: sender, state.withLock { $0.messageSkipped(of: sender, at: now) })
     }
 
     private func isAddressedToUs(_ audience: Audience) -> Bool {
@@ -252,8 +214,10 @@ final class Intake: Sendable {
     /// Reads a command as far as it can be stored; what can't be is reported here.
     private func read(
         _ message: MQTTMessage, for audience: Audience, from sender: String, repliesTo topic: String,
-        _ admission: SenderTable.Admission, at now: Int64, decodedSpace: inout Int
+        at now: Int64, decodedSpace: inout Int
     ) -> ReceivedCommand? {
+        let arrival = arrival(of: message, from: sender)
+        let admission = arrival.admission
         guard admission != .unread else {
             reject(busy(sender, admission), of: sender, admission)
             return nil
@@ -281,12 +245,6 @@ final class Intake: Sendable {
                     return command
                 }
             }
-            let (isStoredFirst, earlierStarts) = state.withLock {
-                (
-                    $0.crashGuard.storesFirst(message, at: clock.monotonic()),
-                    $0.crashGuard.earlierStarts(of: message)
-                )
-            }
             decodedSpace -= message.payload.count
             let operation = try? decoded.get().operation
             return ReceivedCommand(
@@ -296,7 +254,7 @@ final class Intake: Sendable {
                 header: command.map(CommandHeader.init),
                 operation: decodedSpace < 0 && operation?.runsInLane == true ? nil : operation,
                 rejection: rejection(of: message, sender, admission) ?? payload.fault,
-                at: now, isStoredFirst: isStoredFirst, earlierStarts: earlierStarts)
+                at: now, isStoredFirst: arrival.isStoredFirst, earlierStarts: arrival.earlierStarts)
         } catch {
             reject(Failure(error.code, "command of \(sender): \(error.detail)"), of: sender, admission)
             return nil
@@ -341,16 +299,7 @@ final class Intake: Sendable {
     }
 
     private func busy(_ sender: String, _ admission: SenderTable.Admission) -> Failure {
-        let rate = state.withLock(\.rate)
-        let isUnread = admission == .unread
-        let end = isUnread ? "; the rest is acknowledged but not read" : ""
-        guard !sender.isEmpty else {
-            return Failure(
-                .busy, "too many messages on unreadable topics (limit \(isUnread ? 2 * rate : rate)/s)\(end)")
-        }
-        return Failure(
-            .busy,
-            "\(sender) sends more than \(isUnread ? "twice its " : "")\(rate) messages per second\(end)")
+        state.withLock { $0.busy(sender, admission) }
     }
 
     /// The sender's own reply topic, with what its command wants returned.
@@ -377,7 +326,7 @@ final class Intake: Sendable {
 
     private func warn(_ warning: SenderTable.Warnings, _ sender: String, _ text: @autoclosure () -> String) {
         let now = clock.monotonic()
-        guard state.withLock({ $0.senders.isFirst(warning, of: sender, at: now) }) else { return }
+        guard state.withLock({ $0.isFirst(warning, of: sender, at: now) }) else { return }
         reporter.log(.warning, "Intake", text())
     }
 
@@ -387,7 +336,7 @@ final class Intake: Sendable {
     ///
     /// Over the rate it is one failure of its sender, not one for each message.
     private func reject(_ rejection: Failure, of sender: String, _ admission: SenderTable.Admission) {
-        state.withLock { $0.counters.rejected += 1 }
+        state.withLock { $0.rejected() }
         let rejection = admission == .within ? rejection : busy(sender, admission)
         reporter.failed(rejection.code, rejection.detail, in: .intake, sender: sender)
     }

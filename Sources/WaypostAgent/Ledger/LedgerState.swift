@@ -41,7 +41,9 @@ struct LedgerState: Sendable {
     }
 
     /// Ids of an earlier run.
-    mutating func storedEarlier(_ use: InboxUsage, of sender: String) { shares.storedEarlier(use, of: sender) }
+    mutating func storedEarlier(_ use: InboxUsage, of sender: String) {
+        shares.storedEarlier(use, of: sender)
+    }
 
     /// A command of an earlier run has no result.
     mutating func unfinishedEarlier(_ sequence: Int64, _ bytes: Int, of sender: String) {

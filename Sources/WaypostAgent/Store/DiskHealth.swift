@@ -96,7 +96,8 @@ package final class DiskHealth: Sendable {
     var finding: String? {
         if let text = problem?.description ?? hang { return text }
         guard heldBytes >= byteLimit.share(80) else { return nil }
-        return "\(heldBytes) of \(byteLimit) bytes are used; when it is full, new commands and maps get 503 DISK"
+        return
+            "\(heldBytes) of \(byteLimit) bytes are used; when it is full, new commands and maps get 503 DISK"
     }
 }
 

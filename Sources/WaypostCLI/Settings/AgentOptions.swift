@@ -55,7 +55,8 @@ struct TableOptions<Rows: SettingRows>: ParsableArguments, CustomReflectable {
         case .number, .integer:
             return try options.decode(Option<Int?>.self, forKey: key).wrappedValue.map(ConfigContent.int)
         case .text, .choice, .file, .directory:
-            return try options.decode(Option<String?>.self, forKey: key).wrappedValue.map(ConfigContent.string)
+            return try options.decode(Option<String?>.self, forKey: key).wrappedValue.map(
+                ConfigContent.string)
         case .list:
             let values = try options.decode(Option<[String]>.self, forKey: key).wrappedValue
             return values.isEmpty ? nil : .stringArray(values)
