@@ -11,13 +11,17 @@ import Testing
         #expect(topics.inbound("waypost/v1/@fleet/map") == .map(.group("fleet")))
         #expect(topics.inbound("waypost/v1/kiosk-7/map/patch") == .patch(agent: "kiosk-7"))
         #expect(topics.inbound("waypost/v1/kiosk-7/echo") == .echo(agent: "kiosk-7"))
+        #expect(topics.inbound(topics.candidate(of: "fleet")) == .candidate(group: "fleet"))
+        #expect(topics.inbound(topics.rollout(of: "all")) == .rollout(group: "all"))
     }
 
     @Test(arguments: [
         "", "/", "waypost/v1", "waypost/v1/", "waypost/v1//cmd/ops", "waypost/v1/k/cmd/",
         "waypost/v1/k/cmd/a b",
         "waypost/v1/k/cmd/ä", "waypost/v1/k/cmd/a/b", "waypost/v10/k/cmd/a", "waypost/v1/@/map",
-        "waypost/v1/@g/map/patch", "waypost/v1/@g/echo", "other/v1/k/cmd/a", "waypost/v1/k/cmd/\0",
+        "waypost/v1/@g/map/patch", "waypost/v1/@g/echo", "waypost/v1/k/map/next", "waypost/v1/k/rollout",
+        "waypost/v1/@g/rollout/lease", "waypost/v1/@g/rollout/log/3", "waypost/v1/@g/map/next/x",
+        "other/v1/k/cmd/a", "waypost/v1/k/cmd/\0",
         "waypost/v1/" + String(repeating: "k", count: 65) + "/cmd/a",
     ])
     func `a topic whose names break the rule is none`(topic: String) {

@@ -169,6 +169,9 @@ public struct Code: Sendable, Hashable {
     /// The link's loop stood still.
     package static let loopStalled = Code(539, "LOOP_STALLED", nil)
 
+    /// The agent went back to the map before a roll-out by itself.
+    package static let rolloutGuard = Code(540, "ROLLOUT_GUARD", nil)
+
     /// Every code of the protocol.
     package static let all: [Code] = [
         .ok, .badJSON, .unsigned, .badSignature, .notAllowed, .retainedCommand, .intercepted, .noRoute,
@@ -178,6 +181,7 @@ public struct Code: Sendable, Hashable {
         .tooLarge, .badField, .cycle, .chain, .clockSkew, .busy, .canceled, .handlerFailed, .disk, .clock,
         .outbox, .module, .version, .interrupted, .connectRefused, .tls, .aclSuspected, .clientIDConflict,
         .sessionLost, .subscriptionRefused, .sequenceGap, .dropped, .mapExpired, .loopStalled,
+        .rolloutGuard,
     ]
 }
 

@@ -103,7 +103,7 @@ public struct AgentClient: Sendable {
 
     /// Asks for the health.
     public func ping(_ options: SendOptions = SendOptions()) async throws(BackendError) -> AgentHealth {
-        AgentHealth(try await send(.ping, options).result().result)
+        AgentHealth(try await send(AgentCommand.ping, options).result().result)
     }
 
     /// Sends a command; what becomes of it is awaited there.

@@ -35,7 +35,7 @@ public struct AgentCommand: Sendable, Hashable {
     public static func cancel(_ id: String) -> AgentCommand { AgentCommand(.cancel(target: id)) }
 
     /// Asks for the health.
-    public static let ping = AgentCommand(.ping)
+    public static let ping = AgentCommand(.ping())
 }
 
 /// How a command is sent, and how long its reply is waited for.

@@ -63,7 +63,7 @@ struct AgentPage {
     /// What the broker keeps is up to a minute old, and a ping takes milliseconds.
     private mutating func ask(_ settings: BackendConfiguration, in session: BackendSession) async throws {
         let ping = try CommandRequest(
-            asking: .ping, of: .agent(agent), settings, signer: nil, ReplyWait(Self.patience))
+            asking: .ping(), of: .agent(agent), settings, signer: nil, ReplyWait(Self.patience))
         do {
             _ = try await ping.perform(in: session) { answer in
                 if answer.isOK {

@@ -176,7 +176,7 @@ struct BenchCommand: OperatorCommand {
 
     private func operation() throws -> Command.Operation {
         if let url { return .open(url: url, parameters: [:]) }
-        guard let service, let method else { return .ping }
+        guard let service, let method else { return .ping() }
         return .call(
             service: service, method: method, arguments: try Command.Arguments(option: "--args", arguments))
     }

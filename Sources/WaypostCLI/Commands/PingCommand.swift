@@ -19,7 +19,7 @@ struct PingCommand: RequestCommand {
     @OptionGroup
     var options: CommandOptions
 
-    func operation() -> Command.Operation { .ping }
+    func operation() -> Command.Operation { .ping() }
 
     func lines(_ answer: AgentReply) -> [TerminalText] { Self.lines(answer, output.style) }
 

@@ -93,7 +93,7 @@ struct WatchFeed {
     /// Asks an agent how it is now: what the broker keeps is up to a minute old.
     private func askHealth(of agent: String, _ session: BackendSession, _ state: WatchState) async {
         guard state.content.model.roster.members[agent]?.isOnline == true else { return }
-        let command = Command(sending: .ping)
+        let command = Command(sending: .ping())
         state.change { $0.model.asked(health: command.id) }
         let topic = settings.topics.command(to: .agent(agent), from: settings.name)
         try? await session.publish(.json(topic, command.encoded()))

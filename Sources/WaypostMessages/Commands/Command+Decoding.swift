@@ -131,7 +131,7 @@ extension Command.Operation {
         case "resolve":
             self = .resolve(try ResolveRequest(fields))
         case "ping":
-            self = .ping
+            self = .ping(spread: try fields.integer("spread", in: 0...Command.maximumSpread) ?? 0)
         default:
             throw Failure(
                 .unknownType,

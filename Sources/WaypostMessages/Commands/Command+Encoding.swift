@@ -92,8 +92,8 @@ extension Command.Operation {
             replay.write(to: &json)
         case .resolve(let request):
             request.write(to: &json)
-        case .ping:
-            break
+        case .ping(let spread):
+            if spread > 0 { json.member("spread", spread) }
         }
     }
 }

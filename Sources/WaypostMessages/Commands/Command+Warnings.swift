@@ -49,7 +49,7 @@ extension Command.Operation {
         case .maps: MapsRequest.fields
         case .replay: Replay.fields
         case .resolve: ResolveRequest.fields
-        case .ping: []
+        case .ping: ["spread"]
         }
     }
 }

@@ -14,7 +14,8 @@ package struct Command: Sendable, Hashable {
         case maps(MapsRequest)
         case replay(Replay)
         case resolve(ResolveRequest)
-        case ping
+        /// The answer is delayed by the agent's part of so many milliseconds.
+        case ping(spread: Int64 = 0)
     }
 
     /// The arguments of a call: by position or by label.
@@ -36,6 +37,8 @@ package struct Command: Sendable, Hashable {
     package static let maximumReplay = 500
     /// The most failures in the answer to one `failures`.
     package static let maximumFailures = 100
+    /// The longest time over which the answers to a `ping` are spread, in milliseconds.
+    package static let maximumSpread: Int64 = 60_000
 
     package var id: String
     package var operation: Operation

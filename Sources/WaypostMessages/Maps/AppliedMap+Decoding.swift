@@ -19,6 +19,10 @@ extension AppliedMap {
             conditional: conditional, refused: refused,
             nextPatch: try fields["nextPatch"].map(NextPatch.init),
             omitted: Int(clamping: try fields.integer("omitted") ?? 0))
+        for json in fields["rollouts"]?.arrayValue ?? fields["rollout"].map({ [$0] }) ?? [] {
+            rollouts.append(try RolloutReport(json))
+        }
+        isWanted = fields["want"] == true
     }
 }
 

@@ -94,6 +94,10 @@ package struct AppliedMap: Sendable, Hashable {
     package var nextPatch: NextPatch?
     /// How many entries the lists leave out, because the broker does not accept messages of that size.
     package var omitted: Int
+    /// What the agent does in the roll-outs of its groups; empty when there was none.
+    package var rollouts: [RolloutReport] = []
+    /// Whether the broker gave it no map although its session is a new one.
+    package var isWanted = false
 
     package init(
         layers: [Layer] = [], entries: Int = 0, inactive: [Inactive] = [],
@@ -170,6 +174,9 @@ package struct AppliedMap: Sendable, Hashable {
             json.member("nextPatch", ["base": .int(nextPatch.base), "rev": .int(nextPatch.revision)])
         }
         if omitted > 0 { json.member("omitted", omitted) }
+        if let last = rollouts.last { json.member("rollout", last.json) }
+        if rollouts.count > 1 { json.member("rollouts", .array(rollouts.map(\.json))) }
+        if isWanted { json.member("want", true) }
         json.endObject()
         return json.bytes
     }

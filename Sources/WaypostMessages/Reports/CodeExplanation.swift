@@ -195,6 +195,10 @@ package struct CodeExplanation {
             539, "LOOP_STALLED",
             "the network thread did not respond",
             "check for a hanging disk or an overloaded machine"),
+        .init(
+            540, "ROLLOUT_GUARD",
+            "opens of URLs that the map of a roll-out changes failed too often, and the agent went back to the map before by itself",
+            "look at these failures before you go on: waypost rollout status, waypost failures --agent ID"),
     ]
 
     private init(_ number: Int, _ name: String, _ meaning: String, _ advice: String) {

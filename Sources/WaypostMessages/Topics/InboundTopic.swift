@@ -4,12 +4,17 @@ package enum InboundTopic: Sendable, Hashable {
     case map(Audience)
     case patch(agent: String)
     case echo(agent: String)
+    /// A map of the group that is in force only where a roll-out chooses it.
+    case candidate(group: String)
+    /// Which of the group's two maps is in force where.
+    case rollout(group: String)
 
     /// The receivers of the message.
     package var audience: Audience {
         switch self {
         case .command(let audience, _), .map(let audience): audience
         case .patch(let agent), .echo(let agent): .agent(agent)
+        case .candidate(let group), .rollout(let group): .group(group)
         }
     }
 }
@@ -24,6 +29,8 @@ extension Topics {
         case (_, 2, "map"): return .map(audience)
         case (.agent(let agent), 3, "map") where levels[2] == "patch": return .patch(agent: agent)
         case (.agent(let agent), 2, "echo"): return .echo(agent: agent)
+        case (.group(let group), 3, "map") where levels[2] == "next": return .candidate(group: group)
+        case (.group(let group), 2, "rollout"): return .rollout(group: group)
         default: return nil
         }
     }

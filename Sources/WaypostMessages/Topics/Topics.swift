@@ -35,11 +35,24 @@ package struct Topics: Sendable, Hashable {
 
     package func echo(of agent: String) -> String { "\(root)/\(agent)/echo" }
 
+    // MARK: Roll-outs
+
+    /// The map that a roll-out brings, beside the one in force.
+    package func candidate(of group: String) -> String { "\(root)/@\(group)/map/next" }
+    /// The control document.
+    package func rollout(of group: String) -> String { "\(root)/@\(group)/rollout" }
+    /// Who steers.
+    package func lease(of group: String) -> String { "\(root)/@\(group)/rollout/lease" }
+    /// A place in the ring of the audit.
+    package func audit(of group: String, slot: Int64) -> String { "\(root)/@\(group)/rollout/log/\(slot)" }
+    /// The filter for all places of the ring.
+    package func audits(of group: String) -> String { "\(root)/@\(group)/rollout/log/+" }
+
     /// The filters that an agent in `groups` subscribes to, all at QoS 1.
     package func filters(of agent: String, groups: [String]) -> [String] {
         let audiences = [Audience.all] + groups.map(Audience.group)
         return ["\(root)/\(agent)/cmd/+", map(of: .agent(agent)), patch(of: agent), echo(of: agent)]
-            + audiences.flatMap { ["\(root)/\($0)/cmd/+", map(of: $0)] }
+            + audiences.flatMap { ["\(root)/\($0)/cmd/+", map(of: $0), "\(root)/\($0)/rollout"] }
     }
 
     // MARK: From an agent
