@@ -45,6 +45,7 @@ extension Agent {
     fileprivate func connected(_ connection: Connection) {
         presence.connected(connection)
         intake.connected()
+        maps.connected(isNewSession: !connection.sessionPresent)
         status.connected(connection)
         if isSessionLost(connection) {
             reporter.failed(
@@ -150,6 +151,14 @@ extension Agent {
         }
         status.changeSelfTest { $0.pingSettled(ping.result) }
         outbox.settled(receipts.filter { $0.token != SelfTest.token })
+    }
+
+    /// Subscribes to the candidates of groups, or gives that up.
+    func subscribe(toCandidatesOf groups: [String], _ isWanted: Bool) {
+        guard let link = reloadable.withLock(\.link) else { return }
+        let filters = groups.map { topics.candidate(of: $0) }
+        guard isWanted else { return link.unsubscribe(filters) }
+        AgentThreads.start { _ = await link.subscribe(filters.map { Subscription($0, qos: .atLeastOnce) }) }
     }
 
     // MARK: Publishing

@@ -48,6 +48,7 @@ extension Agent {
             if store.disk.problem == nil, let report = alarm.takeOutage() { reporter.sendReport(report) }
             _ = clockMonitor.isCorrect(at: clock.wall())
             maps.checkTimeSoon()
+            if maps.takeOpens() { publishApplied() }
             updateMetrics()
             if spareMemory.takeRelease(afterChanges: store.changeCount, at: now) { releaseMemory() }
             guard now - lastSweep >= configuration.healthInterval.milliseconds else { continue }

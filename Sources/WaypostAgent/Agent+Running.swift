@@ -78,7 +78,10 @@ extension Agent {
     private func observe() -> [RegistrationHandle] {
         [
             router.observe { [events] in events.log($0) },
-            router.onOpen { [routeCounters] in routeCounters.count($0) },
+            router.onOpen { [routeCounters, maps] in
+                routeCounters.count($0)
+                maps.opened($0)
+            },
             router.services.observe { [events] in events.log($0) },
             // What did not fit may fit now; what is in force and the routes are published after that.
             router.onRegistrationChange { [maps] in maps.tryAgainSoon() },

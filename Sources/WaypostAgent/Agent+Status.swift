@@ -26,9 +26,12 @@ extension Agent {
     }
 
     /// Publishes the routes and the contract, and then the map in force: who has read that finds the others as they are.
-    func publishMaps() {
+    ///
+    /// - Parameter delay: How long it waits, in milliseconds: a roll-out changes many agents at once.
+    func publishMaps(after delay: Int64 = 0) {
         // Not here, which may be the link's thread: the list of a hundred thousand routes takes a while.
         AgentThreads.start { [self] in
+            if delay > 0 { await AgentThreads.sleep(for: .milliseconds(delay)) }
             outbox.publish(topics.routes(of: configuration.agent), routeList)
             outbox.publish(topics.contract(of: configuration.agent), contract)
             publishApplied()

@@ -165,8 +165,9 @@ public final class Agent: Service {
             }
         }
         maps.connect(
-            onChange: { [weak self] in self?.publishMaps() },
+            onChange: { [weak self] in self?.publishMaps(after: $0) },
             onRefusedAgain: { [weak self] in self?.publishApplied() })
+        maps.connect(subscriptions: { [weak self] in self?.subscribe(toCandidatesOf: $0, $1) })
         status.onTested { [weak self] in self?.publishHealth() }
         router.observeNavigation { [weak self] _ in self?.publishNavigation() }
         runner.connect(CommandRunner.AgentCommands(of: self))

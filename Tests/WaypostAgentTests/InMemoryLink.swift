@@ -140,6 +140,16 @@ final class InMemoryLink: MessageLink {
         }
     }
 
+    /// The filters beyond those of the start.
+    let subscribed = Guarded<Set<String>>([])
+
+    func subscribe(_ subscriptions: [Subscription]) async -> [SubscriptionResult]? {
+        subscribed.withLock { $0.formUnion(subscriptions.map(\.filter)) }
+        return subscriptions.map { SubscriptionResult(subscription: $0, answer: .granted) }
+    }
+
+    func unsubscribe(_ filters: [String]) { subscribed.withLock { $0.subtract(filters) } }
+
     func renew(credentials: Credentials?, tls: TLSOptions?) {}
 
     func stop(after goodbyes: [MQTTMessage], within limit: Duration) async {

@@ -6,6 +6,12 @@ package protocol MessageLink: AnyObject, Sendable {
     /// Publishes messages in this order; each gets one receipt.
     func publish(_ messages: [OutgoingMessage])
 
+    /// Subscribes to further filters, now and on every later connect.
+    func subscribe(_ subscriptions: [Subscription]) async -> [SubscriptionResult]?
+
+    /// Gives such filters up.
+    func unsubscribe(_ filters: [String])
+
     /// Connects again, with these credentials and certificates.
     func renew(credentials: Credentials?, tls: TLSOptions?)
 

@@ -93,7 +93,9 @@ final class CommandExecutor: Sendable {
             for (job, result) in zip(jobs, atOnce) {
                 // What comes at a stop runs at the next start, unless it ends without being run.
                 if state.isStopping, job.end == nil { continue }
-                if let result {
+                if let result, case .ping(let spread)? = job.operation, spread > 0 {
+                    answerLater(job, result, within: spread)
+                } else if let result {
                     state.admitted.append(.end(EndedCommand(job: job, result: result)))
                 } else if case .cancel(let target)? = job.operation {
                     state.admitted += Self.cancel(target, for: job, &state.queues, at: now)
@@ -103,6 +105,15 @@ final class CommandExecutor: Sendable {
             }
         }
         tickWhileBusy()
+    }
+
+    /// A whole fleet is asked at once: each answers at some time of the spread.
+    private func answerLater(_ job: CommandJob, _ result: CommandResult, within spread: Int64) {
+        AgentThreads.start { [self] in
+            await AgentThreads.sleep(for: .milliseconds(Int64.random(in: 0..<spread)))
+            guard !state.withLock(\.isStopping) else { return }
+            act(on: [.end(EndedCommand(job: job, result: runner.runAtOnce(job) ?? result))])
+        }
     }
 
     /// Begins with what was admitted.

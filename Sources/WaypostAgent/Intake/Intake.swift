@@ -146,7 +146,7 @@ final class Intake: Sendable {
                 {
                     commands.append(command)
                 }
-            case .map?, .patch?:
+            case .map?, .patch?, .candidate?, .rollout?:
                 // In the order of arrival: commands that came before a map are taken before it.
                 guard let topic, dispatch(&commands, at: now), apply(message, to: topic, at: now) else {
                     return false
@@ -204,8 +204,14 @@ final class Intake: Sendable {
     }
 
     private func apply(_ message: MQTTMessage, to topic: InboundTopic, at now: Int64) -> Bool {
-        let isPatch = if case .patch = topic { true } else { false }
-        let layer = isPatch ? MapRecord.patchLayer : topic.audience.description
+        let group = topic.audience.description
+        let layer =
+            switch topic {
+            case .patch: MapRecord.patchLayer
+            case .candidate: MapRecord.candidateKey(of: group)
+            case .rollout: MapRecord.controlKey(of: group)
+            default: group
+            }
         return connections.applyMap(message, layer, topic.audience, now)
     }
 

@@ -29,6 +29,8 @@ package struct MapLayers: Sendable {
     var untrusted: Set<String> = []
     /// When the end of a layer was last reported, on the monotonic clock.
     var reported: [String: Int64] = [:]
+    /// The layers in whose place their candidates are in force.
+    package var chosen: Set<String> = []
 
     package init(agent: String, groups: [String]) {
         self.agent = agent
@@ -42,16 +44,72 @@ package struct MapLayers: Sendable {
         switch key {
         case agent: "agent"
         case MapRecord.patchLayer: "patch"
-        default: key
+        default: MapRecord.group(ofCandidate: key) ?? key
         }
     }
+
+    // MARK: Candidates
+
+    /// All keys, the later over the earlier.
+    package var keysInOrder: [String] { order }
+
+    /// The document that acts as a layer: its own, or the candidate in its place.
+    package func record(of key: String) -> MapRecord? {
+        chosen.contains(key) ? stored[MapRecord.candidateKey(of: key)] : stored[key]
+    }
+
+    /// The document of a layer by its revision and its bytes; nil when there is none.
+    package func mapID(of key: String) -> RolloutControl.MapID? {
+        stored[key].flatMap { record in
+            record.isEmptied
+                ? nil
+                : RolloutControl.MapID(revision: record.revision, digest: SHA256.label(record.digest))
+        }
+    }
+
+    /// Keeps a candidate beside the layer's own document; that it was here does not count as a revision.
+    ///
+    /// - Throws: ``Failure`` when it has expired or is meant for another audience.
+    package mutating func takeCandidate(
+        _ document: MapDocument, of key: String, for audience: Audience, digest: [UInt8], bytes: Int,
+        by author: String?, at now: Int64, isClockCorrect: Bool
+    ) throws(Failure) {
+        if let named = document.audience, named != audience.description {
+            throw Failure(.badField, "aud is \(named.quoted), the topic is \(audience)'s")
+        }
+        let floor = stored[key]?.revisionFloor ?? 0
+        guard let revision = document.revision, revision > floor else {
+            throw Failure(
+                .rollback, "rev \(document.revision ?? 0) of the candidate is not above \(floor)")
+        }
+        try check(document.expires, at: now, isClockCorrect: isClockCorrect)
+        let place = MapRecord.candidateKey(of: key)
+        stored[place] = MapRecord(
+            layer: place, revision: revision, revisionFloor: 0, digest: digest, applied: now,
+            expires: document.expires, entries: JSONValue.array(document.entries.map(\.json)).serialized(),
+            signers: [document.signers], author: author, bytes: Int64(bytes),
+            changes: changes(from: stored[key], to: document.entries))
+    }
+
+    private func check(_ expires: Int64?, at now: Int64, isClockCorrect: Bool) throws(Failure) {
+        guard let expires else { return }
+        guard isClockCorrect else {
+            throw Failure(
+                .clock,
+                "the agent's clock can't be trusted now, and the document has an exp; set the clock, or send it without exp"
+            )
+        }
+        guard expires > now else { throw Failure(.expired, "the document's exp has passed") }
+    }
+
+    // MARK: Layers
 
     /// Takes what is on disk, except what is not signed as it must be.
     mutating func restore(_ records: [MapRecord], trusted: TrustedKeys) {
         for record in records {
             if !trusted.arePinned || record.signers.allSatisfy(trusted.areEnough) {
                 stored[record.layer] = record
-            } else if !record.isEmptied {
+            } else if !record.isEmptied, MapRecord.group(ofCandidate: record.layer) == nil {
                 untrusted.insert(record.layer)
             }
         }
@@ -60,12 +118,12 @@ package struct MapLayers: Sendable {
     /// The keys of the stored layers whose time is not over, in their order.
     var candidates: [String] {
         order.filter { key in
-            stored[key].map { !$0.isEmptied && !reverted.contains(key) } ?? false
+            record(of: key).map { !$0.isEmptied && !reverted.contains(key) } ?? false
         }
     }
 
     /// The layers in force, in their order.
-    package var inForce: [MapRecord] { candidates.filter { unfit[$0] == nil }.compactMap { stored[$0] } }
+    package var inForce: [MapRecord] { candidates.filter { unfit[$0] == nil }.compactMap(record(of:)) }
 
     /// The names of stored layers that are left out, because they do not fit or because they are damaged.
     func leftOut(damaged: Bool) -> [String] {
@@ -75,13 +133,15 @@ package struct MapLayers: Sendable {
     /// The layers whose time is over.
     package func expired(at now: Int64) -> [Expired] {
         order.compactMap { key in
-            guard let record = stored[key], let expires = record.expires, expires <= now else { return nil }
+            guard let record = record(of: key), let expires = record.expires, expires <= now else {
+                return nil
+            }
             return Expired(name: name(of: key), revision: record.revision, expires: expires)
         }
     }
 
     /// Leaves out every layer that ends at some time: the clock can't say whether that has come.
-    mutating func revertAllThatEnd() { reverted = Set(order.filter { stored[$0]?.expires != nil }) }
+    mutating func revertAllThatEnd() { reverted = Set(order.filter { record(of: $0)?.expires != nil }) }
 
     /// Leaves out what has expired, when `reverts`; returns what must be reported now.
     mutating func timePassed(
@@ -98,7 +158,7 @@ package struct MapLayers: Sendable {
     /// Leaves out what has expired.
     mutating func revertExpired(at now: Int64) {
         let over = Set(expired(at: now).map(\.name))
-        reverted = Set(order.filter { stored[$0] != nil && over.contains(name(of: $0)) })
+        reverted = Set(order.filter { record(of: $0) != nil && over.contains(name(of: $0)) })
     }
 
     /// Whether these very bytes are in the layer already; one that the disk has damaged is not.
@@ -135,15 +195,7 @@ package struct MapLayers: Sendable {
                 throw Failure(.equivocation, "rev \(revision) was already applied with different content")
             }
         }
-        if let expires = document.expires {
-            guard isClockCorrect else {
-                throw Failure(
-                    .clock,
-                    "the agent's clock can't be trusted now, and the document has an exp; set the clock, or send it without exp"
-                )
-            }
-            guard expires > now else { throw Failure(.expired, "the document's exp has passed") }
-        }
+        try check(document.expires, at: now, isClockCorrect: isClockCorrect)
         let patched = isPatch ? known.flatMap { $0.isEmptied ? nil : $0 } : nil
         let entries = try entries(of: document, on: key, over: patched)
         stored[key] = MapRecord(
@@ -237,7 +289,7 @@ package struct MapLayers: Sendable {
     /// The layers as they are listed, in the order in which they act: their keys.
     var listed: [String] {
         order.filter { key in
-            stored[key].map { !$0.isEmptied } ?? false || untrusted.contains(key)
+            record(of: key).map { !$0.isEmptied } ?? false || untrusted.contains(key)
                 || refused[name(of: key)] != nil
         }
     }

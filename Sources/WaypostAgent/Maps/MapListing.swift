@@ -91,7 +91,7 @@ package struct MapListing {
         _ key: String, _ layers: MapLayers, _ inForce: [String: RelocationLayer], _ states: EntryStates
     ) -> LayerPage.Layer {
         let name = layers.name(of: key)
-        let record = layers.stored[key].flatMap { $0.isEmptied ? nil : $0 }
+        let record = layers.record(of: key).flatMap { $0.isEmptied ? nil : $0 }
         var header = MapLayer(
             name: name, revision: record?.revision, digest: record.map { SHA256.label($0.digest) },
             author: record?.author, since: record?.applied, expires: record?.expires, count: 0,

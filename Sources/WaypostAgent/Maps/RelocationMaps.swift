@@ -11,33 +11,45 @@ final class RelocationMaps: Sendable {
     /// How often the end of a map is reported, in milliseconds.
     private static let reportInterval: Int64 = 3_600_000
 
-    private struct State {
+    struct State {
         var layers: MapLayers
         var applied = AppliedMap()
-        var budget: MapBudget
+        var rollouts = Rollouts()
+        fileprivate var budget: MapBudget
+
+        fileprivate init(_ layers: MapLayers, _ budget: MapBudget) {
+            (self.layers, self.budget) = (layers, budget)
+        }
     }
 
     let router: Router
     let store: Store
-    private let rules: MapDocument.Rules
+    let agent: String
+    let rules: MapDocument.Rules
     /// Documents a second that are read for one layer.
     private let rate: Int
     /// The most bytes of the documents that were in force before.
     private let historyBytes: Int
-    private let expiry: MapExpiry
-    private let clock: AgentClock
-    private let clockMonitor: ClockMonitor
-    private let reporter: Reporter
-    private let onChange = Callback<Void, Void> {}
-    private let onRefusedAgain = Callback<Void, Void> {}
-    private let state: Guarded<State>
+    let expiry: MapExpiry
+    let clock: AgentClock
+    let clockMonitor: ClockMonitor
+    let reporter: Reporter
+    let onChange = Callback<Int64, Void> { _ in }
+    let onRefusedAgain = Callback<Void, Void> {}
+    let onSubscriptions = Callback<(groups: [String], isWanted: Bool), Void> { _ in }
+    let state: Guarded<State>
     private let mustCheckTime = Atomic<Bool>(false)
     private let mustTryAgain = Atomic<Bool>(false)
+    /// Something that another thread found changes which candidates are in force.
+    let mustDecide = Atomic<Bool>(false)
+    /// Whether opens are counted: a candidate is in force.
+    let isWatching = Atomic<Bool>(false)
 
     init(
         _ configuration: AgentConfiguration, router: Router, store: Store, clock: AgentClock,
         clockMonitor: ClockMonitor, reporter: Reporter
     ) {
+        agent = configuration.agent
         self.router = router
         self.store = store
         rules = MapDocument.Rules(
@@ -51,14 +63,14 @@ final class RelocationMaps: Sendable {
         self.reporter = reporter
         state = Guarded(
             State(
-                layers: MapLayers(agent: configuration.agent, groups: configuration.groups),
-                budget: MapBudget(rate: configuration.limits.mapRate)))
+                MapLayers(agent: configuration.agent, groups: configuration.groups),
+                MapBudget(rate: configuration.limits.mapRate)))
     }
 
-    /// Calls `onChange` when another map is in force, or when a document was refused, and `onRefusedAgain` when the
-    /// newest refused document came again.
+    /// Calls `onChange` when another map is in force, or when a document was refused, with how long reports of it wait,
+    /// in milliseconds, and `onRefusedAgain` when the newest refused document came again.
     func connect(
-        onChange change: @escaping @Sendable () -> Void,
+        onChange change: @escaping @Sendable (_ delay: Int64) -> Void,
         onRefusedAgain refusedAgain: @escaping @Sendable () -> Void
     ) {
         onChange.set(change)
@@ -66,11 +78,23 @@ final class RelocationMaps: Sendable {
     }
 
     /// The map in force.
-    var applied: AppliedMap { state.withLock(\.applied) }
+    var applied: AppliedMap {
+        let reports = rolloutReports
+        return state.withLock { state in
+            state.applied.rollouts = reports
+            return state.applied
+        }
+    }
 
-    /// The uppermost layer with a revision.
+    /// The layer of a roll-out that is under way, else the uppermost layer with a revision.
     var inForce: FailureReport.MapInForce? {
-        applied.layers.reversed().lazy.compactMap { layer in
+        let (layers, rollout) = state.withLock { state in
+            let keys = state.layers.keysInOrder.reversed()
+            let rollout = keys.first { state.rollouts.members[$0]?.control?.state.isOver == false }
+            return (state.applied.layers, rollout)
+        }
+        let ordered = layers.filter { $0.name != rollout } + layers.filter { $0.name == rollout }
+        return ordered.reversed().lazy.compactMap { layer in
             layer.revision.map { FailureReport.MapInForce(layer: layer.name, revision: $0) }
         }.first
     }
@@ -100,6 +124,21 @@ final class RelocationMaps: Sendable {
 
     /// Applies a document on `map` or `map/patch`, whole or not at all; false when it can't be stored.
     func take(_ message: MQTTMessage, on key: String, for audience: Audience, at now: Int64) -> Bool {
+        let group = audience.description
+        switch key {
+        case MapRecord.candidateKey(of: group):
+            guard mayRead(message, on: key, for: audience, at: now) else { return true }
+            return takeCandidate(message, of: group, for: audience, at: now)
+        case MapRecord.controlKey(of: group):
+            guard mayRead(message, on: key, for: audience, at: now) else { return true }
+            return takeControl(message, of: group, for: audience)
+        default: return takeMap(message, on: key, for: audience, at: now)
+        }
+    }
+
+    private func takeMap(
+        _ message: MQTTMessage, on key: String, for audience: Audience, at now: Int64
+    ) -> Bool {
         guard !message.payload.isEmpty else {
             reporter.log(
                 .warning, "Map",
@@ -107,6 +146,7 @@ final class RelocationMaps: Sendable {
             return true
         }
         guard mayRead(message, on: key, for: audience, at: now) else { return true }
+        mapCame()
         let digest = SHA256.digest(of: message.payload)
         var next = state.withLock(\.layers)
         let name = next.name(of: key)
@@ -128,7 +168,7 @@ final class RelocationMaps: Sendable {
             if let refusal = store.disk.refusal { throw refusal }
             do throws(RelocationError) {
                 // Only with the layers in force: those that are left out can't keep a good map out.
-                compiled = try compile(next)
+                compiled = try compileWithCandidates(&next)
                 state.withLock { $0.budget.checked(key, effort: compiled.effort) }
             } catch {
                 if error.code == .chain { state.withLock { $0.budget.checked(key, effort: 100) } }
@@ -151,6 +191,7 @@ final class RelocationMaps: Sendable {
         install(next, compiled)
         // What did not fit beside the old map may fit beside the new one.
         if !next.unfit.isEmpty { tryAgain() }
+        decide(delayed: false)
         let text = revision.map { " rev \($0)" } ?? ""
         let inactive = applied.inactive.count
         let state = inactive == 0 ? "all active" : "\(inactive) of all layers inactive"
@@ -169,7 +210,7 @@ final class RelocationMaps: Sendable {
             state.applied.refused = state.layers.newestRefused
             return true
         }
-        if isRefusalOver { onChange() }
+        if isRefusalOver { onChange(0) }
         return true
     }
 
@@ -196,7 +237,7 @@ final class RelocationMaps: Sendable {
                 code: .busy, detail: detail, at: now)
         }
         reporter.failed(.busy, "map of \(name) refused: \(detail)", in: .map)
-        onChange()
+        onChange(0)
         return false
     }
 
@@ -208,7 +249,7 @@ final class RelocationMaps: Sendable {
         }
     }
 
-    private func refuse(_ document: AppliedMap.Refused, _ rejection: Failure, on topic: String) {
+    func refuse(_ document: AppliedMap.Refused, _ rejection: Failure, on topic: String) {
         let isNew = state.withLock { state in
             let isNew = state.layers.remember(document)
             state.applied.refused = state.layers.newestRefused
@@ -224,10 +265,10 @@ final class RelocationMaps: Sendable {
         try? store.commit { try $0.save(document) }
         reporter.failed(
             rejection.code, "map of \(document.layer) refused: \(rejection.detail)", in: .map)
-        onChange()
+        onChange(0)
     }
 
-    private func commit(_ next: MapLayers, at now: Int64) throws(StoreError) {
+    func commit(_ next: MapLayers, at now: Int64) throws(StoreError) {
         let before = state.withLock(\.layers)
         try store.commit { transaction in
             for (key, record) in next.stored where before.stored[key] != record {
@@ -249,13 +290,14 @@ final class RelocationMaps: Sendable {
     private func keepPast(
         _ map: MapRecord?, at now: Int64, _ transaction: Store.Transaction
     ) throws {
-        guard let map else { return }
+        // What a roll-out tried is no map to go back to.
+        guard let map, MapRecord.group(ofCandidate: map.layer) == nil else { return }
         try transaction.keepPast(map, until: max(now, map.applied))
         try transaction.forgetPastMaps(of: map.layer, beyond: AgentLimits.pastMaps, bytes: historyBytes)
     }
 
     /// Who published a document: the keys that signed it can't be made up, what it says itself can.
-    private func author(of document: MapDocument) -> String? {
+    func author(of document: MapDocument) -> String? {
         let keys = rules.trusted.names(of: document.signers).joined(separator: ", ")
         let named = document.author ?? document.id
         return keys.isEmpty ? named : document.author.map { "\($0), signed by \(keys)" } ?? keys
@@ -263,78 +305,45 @@ final class RelocationMaps: Sendable {
 
     // MARK: In force
 
-    private func compile(_ layers: MapLayers) throws(RelocationError) -> CompiledRelocation {
+    func compile(_ layers: MapLayers) throws(RelocationError) -> CompiledRelocation {
         var list: [RelocationLayer] = []
         for record in layers.inForce { list.append(try layers.layer(record)) }
         return try router.compile(delivered: list)
     }
 
-    private func install(_ layers: MapLayers, _ compiled: CompiledRelocation) {
+    /// With the candidates that the layer's new document still lets be chosen; without any when they do not fit: a
+    /// candidate must not keep a good map out.
+    private func compileWithCandidates(_ next: inout MapLayers) throws(RelocationError) -> CompiledRelocation
+    {
+        guard !next.chosen.isEmpty else { return try compile(next) }
+        let choices = chosen(next, state.withLock(\.rollouts), at: clock.monotonic())
+        next.chosen = next.chosen.filter { choices[$0]?.isCandidateInForce == true }
+        if let all = try? compile(next) as CompiledRelocation { return all }
+        next.chosen = []
+        return try compile(next)
+    }
+
+    /// - Parameter delay: How long the reports of it wait, in milliseconds; nil when the caller reports it.
+    func install(_ layers: MapLayers, _ compiled: CompiledRelocation, after delay: Int64? = 0) {
         let applied = layers.applied(router.install(compiled))
         state.withLock { state in
+            let isWanted = state.applied.isWanted
             state.layers = layers
             state.applied = applied
+            state.applied.isWanted = isWanted
         }
-        onChange()
-    }
-
-    /// Puts the stored layers in force, before the network is there.
-    func restore() throws(StoreError) {
-        let (records, refused) = try store.commit { (try $0.maps(), try $0.refusedMaps()) }
-        var layers = state.withLock(\.layers)
-        layers.restore(records, trusted: rules.trusted)
-        layers.refused = refused
-        guard !records.isEmpty else {
-            return state.withLock { state in
-                state.layers = layers
-                state.applied = AppliedMap(refused: layers.newestRefused, nextPatch: layers.nextPatch)
-            }
-        }
-        if !layers.untrusted.isEmpty {
-            let names = layers.untrusted.map { layers.name(of: $0) }.sorted().joined(separator: ", ")
-            reporter.failed(
-                .unsigned,
-                "the stored map of \(names) is left out: too few trusted keys have signed it; "
-                    + "send a signed one", in: .map)
-        }
-        if expiry == .revert { leaveOutExpired(&layers) }
-        fit(&layers)
-        for (key, error) in layers.unfit {
-            let name = layers.name(of: key)
-            guard layers.stored[key]?.isDamaged != true else {
-                reporter.failed(
-                    .disk,
-                    "the stored map of \(name) is damaged on the disk; it is left out until it is sent again",
-                    in: .map)
-                continue
-            }
-            reporter.failed(
-                error.code,
-                "the stored map of \(name) does not fit this build; it stays stored and is left out: \(error)",
-                in: .map)
-        }
-    }
-
-    /// An expired map must not be in force until the first check.
-    private func leaveOutExpired(_ layers: inout MapLayers) {
-        let now = clock.wall()
-        if clockMonitor.isCorrect(at: now) {
-            layers.revertExpired(at: now)
-            checkTimeSoon()
-        } else {
-            layers.revertAllThatEnd()
-            guard !layers.reverted.isEmpty else { return }
-            reporter.log(
-                .warning, "Map",
-                "the clock can't be trusted; maps with an exp are left out until it can", isError: true)
-        }
+        if let delay { onChange(delay) }
     }
 
     /// Puts in force what fits, each layer by itself: one that does not fit keeps no other out.
-    private func fit(_ layers: inout MapLayers) {
+    func fit(_ layers: inout MapLayers) {
         // Most often all fit, and each try may take as much work as a map may.
         layers.unfit = [:]
         if let all = try? compile(layers) as CompiledRelocation { return install(layers, all) }
+        if !layers.chosen.isEmpty {
+            layers.chosen = []
+            if let all = try? compile(layers) as CompiledRelocation { return install(layers, all) }
+        }
         let candidates = layers.candidates
         layers.unfit = Dictionary(
             candidates.map { ($0, RelocationError(.badField, detail: "")) }, uniquingKeysWith: { $1 })
@@ -356,12 +365,13 @@ final class RelocationMaps: Sendable {
 
     private func tryAgain() {
         var layers = state.withLock(\.layers)
-        guard !layers.stored.isEmpty else { return onChange() }
+        guard !layers.stored.isEmpty else { return onChange(0) }
         let before = Set(layers.unfit.keys)
         fit(&layers)
         for key in before.subtracting(layers.unfit.keys) {
             reporter.log(.info, "Map", "\(layers.name(of: key)) applied, which did not fit before")
         }
+        decide(delayed: false)
     }
 
     // MARK: Time and routes
@@ -376,6 +386,7 @@ final class RelocationMaps: Sendable {
     func tick() {
         if mustTryAgain.exchange(false, ordering: .acquiring) { tryAgain() }
         takePostponed()
+        tickRollouts()
         if mustCheckTime.exchange(false, ordering: .relaxed) { checkExpiry() }
     }
 
@@ -400,7 +411,7 @@ final class RelocationMaps: Sendable {
             fit(&layers)
         } else if !due.isEmpty {
             state.withLock { $0.layers = layers }
-            onChange()
+            onChange(0)
         }
     }
 }

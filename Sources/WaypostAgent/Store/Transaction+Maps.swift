@@ -6,6 +6,21 @@ package struct MapRecord: Sendable, Equatable {
     /// The layer of patches: no agent and no group can have this name.
     package static let patchLayer = "map/patch"
 
+    /// No agent and no group has a slash in its name.
+    private static let candidateSuffix = "/next"
+
+    /// The layer under which the candidate of a group is kept, which takes the place of its map where a roll-out
+    /// chooses it.
+    package static func candidateKey(of group: String) -> String { group + candidateSuffix }
+
+    /// The group of such a layer; nil for any other.
+    package static func group(ofCandidate key: String) -> String? {
+        key.hasSuffix(candidateSuffix) ? String(key.dropLast(candidateSuffix.count)) : nil
+    }
+
+    /// What stands for the control document of a group, which is no map.
+    package static func controlKey(of group: String) -> String { group + "/rollout" }
+
     /// The agent's name, `@group`, or ``patchLayer``.
     package var layer: String
     package var revision: Int64?
