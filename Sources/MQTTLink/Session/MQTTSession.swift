@@ -43,12 +43,21 @@ public final class MQTTSession: Sendable {
         _ configuration: MQTTLinkConfiguration, within limit: Duration = .seconds(10),
         messageLimit: Int = 16_384, byteLimit: Int = 64 << 20
     ) async throws(MQTTSessionError) -> MQTTSession {
+        try await connect(
+            configuration, will: nil, within: limit, messageLimit: messageLimit, byteLimit: byteLimit)
+    }
+
+    /// The same with a will: what the broker publishes when the connection is lost.
+    package static func connect(
+        _ configuration: MQTTLinkConfiguration, will: MQTTMessage?, within limit: Duration,
+        messageLimit: Int, byteLimit: Int
+    ) async throws(MQTTSessionError) -> MQTTSession {
         var configuration = configuration
         configuration.reconnect.isOn = false
         configuration.connectTimeout = min(configuration.connectTimeout, limit)
         configuration.subscribeTimeout = min(configuration.subscribeTimeout, limit)
         let queue = MessageQueue(limit: messageLimit, byteLimit: byteLimit)
-        let core = SessionCore(queue)
+        let core = SessionCore(queue, will: will)
         let link = MQTTLink(configuration: configuration, delegate: core)
         let alarm = Task {
             try await Task.sleep(for: limit)

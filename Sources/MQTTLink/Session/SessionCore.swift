@@ -20,8 +20,9 @@ final class SessionCore: MQTTLinkDelegate {
 
     private let content = Guarded(Content())
     private let queue: MessageQueue
+    private let will: MQTTMessage?
 
-    init(_ queue: MessageQueue) { self.queue = queue }
+    init(_ queue: MessageQueue, will: MQTTMessage? = nil) { (self.queue, self.will) = (queue, will) }
 
     deinit { queue.finish() }
 
@@ -82,6 +83,8 @@ final class SessionCore: MQTTLinkDelegate {
     }
 
     // MARK: The link's side
+
+    func linkWillConnect(_ version: MQTTVersion) -> MQTTMessage? { will }
 
     func linkDidConnect(_ connection: Connection) { decide(.connected(connection)) }
 

@@ -3,7 +3,7 @@ import WaypostMessages
 
 /// Reads once what the broker keeps of all agents.
 package struct RosterReader {
-    private let settings: BackendConfiguration
+    let settings: BackendConfiguration
 
     package init(_ settings: BackendConfiguration) { self.settings = settings }
 

@@ -22,13 +22,16 @@ package final class BackendSession: Sendable {
     /// - Parameters:
     ///   - required: filters without which the command makes no sense.
     ///   - useful: filters that the broker may refuse.
+    ///   - will: what the broker publishes when the connection is lost; not for a connection that others share.
     /// - Throws: ``BackendError`` when there is no broker, or when it refuses a required filter.
     package static func connect(
         _ settings: BackendConfiguration, required: [String], useful: [String] = [],
-        within limit: Duration = .seconds(10), messageLimit: Int = messageLimit, byteLimit: Int = byteLimit
+        will: MQTTMessage? = nil, within limit: Duration = .seconds(10), messageLimit: Int = messageLimit,
+        byteLimit: Int = byteLimit
     ) async throws -> BackendSession {
         let clientID = "waypost-\(settings.name.prefix(40))-\(Identifier.short())"
         var configuration = settings.oneShot(clientID: clientID)
+        if will != nil { configuration.willDelay = 0 }
         configuration.subscriptions = (required + useful).map { subscription($0, settings.topics) }
         let session: any SessionTransport
         let answers: [SubscriptionResult]
@@ -41,7 +44,7 @@ package final class BackendSession: Sendable {
             (session, answers) = opened
         } else {
             let own = try await firstSession(
-                configuration, within: limit, messageLimit: messageLimit, byteLimit: byteLimit)
+                configuration, will, within: limit, messageLimit: messageLimit, byteLimit: byteLimit)
             (session, answers) = (own, own.connection.subscriptions)
         }
         for (filter, result) in zip(required, answers) where !result.isGranted {
@@ -65,7 +68,8 @@ package final class BackendSession: Sendable {
     /// Each gets its part of the time to accept the connection, so that one that never answers does not take that of the
     /// others. One that has accepted may use the rest for the subscriptions: NATS needs seconds to make them.
     private static func firstSession(
-        _ configuration: MQTTLinkConfiguration, within limit: Duration, messageLimit: Int, byteLimit: Int
+        _ configuration: MQTTLinkConfiguration, _ will: MQTTMessage?, within limit: Duration,
+        messageLimit: Int, byteLimit: Int
     ) async throws -> MQTTSession {
         var failures: [String] = []
         let (end, part) = (ContinuousClock.now + limit, limit / configuration.brokers.count)
@@ -75,7 +79,8 @@ package final class BackendSession: Sendable {
             one.connectTimeout = min(one.connectTimeout, part)
             do {
                 return try await MQTTSession.connect(
-                    one, within: max(end - .now, part), messageLimit: messageLimit, byteLimit: byteLimit)
+                    one, will: will, within: max(end - .now, part), messageLimit: messageLimit,
+                    byteLimit: byteLimit)
             } catch {
                 try Task.checkCancellation()
                 failures.append(refusalText(error))

@@ -1,3 +1,4 @@
+import MQTTLink
 package import Waypost
 package import WaypostMessages
 
@@ -66,6 +67,45 @@ package struct MapClient: Sendable {
         _ relocation: Relocation, _ each: (RelocationAnswer) -> Void
     ) async throws -> Int {
         try await RelocationRequest(relocation, to: audience, settings, wait).perform(each)
+    }
+
+    /// A whole map of the group's with the next revision: the entries of a patch over the map in force.
+    ///
+    /// That is what the broker keeps for the group; where it keeps nothing, what the members say.
+    /// - Throws: ``BackendError`` when it can't be known which map is in force.
+    package func merged(_ patch: Relocation) async throws -> Relocation {
+        guard case .group(let group) = audience, patch.kind == .patch, let document = patch.document else {
+            return patch
+        }
+        var entries: [RelocationEntry] = []
+        var revision: Int64 = 0
+        if let base = try await keptMap(of: group)?.document {
+            (entries, revision) = (base.entries, base.revision ?? 0)
+        } else {
+            let answers = try await maps(layer: audience.description)
+            let layers = answers.values.flatMap { $0.value.layers.map(\.wire) }
+            if let newest = layers.max(by: { $0.revision ?? 0 < $1.revision ?? 0 }) {
+                (entries, revision) = (newest.relocationEntries, newest.revision ?? 0)
+            }
+        }
+        var layer = RelocationLayer(name: audience.description, entries: entries)
+        layer.patch(document.entries)
+        let map = MapDocument.map(
+            id: Identifier.ulid(), revision: revision + 1, entries: .array(layer.entries.map(\.json)),
+            by: document.author ?? settings.name)
+        return try Relocation(file: map, name: "the map of \(audience)")
+    }
+
+    /// The map that the broker keeps for a group; nil when it keeps none.
+    private func keptMap(of group: String) async throws -> Relocation? {
+        let topic = settings.topics.map(of: .group(group))
+        return try await BackendSession.with(settings, required: [], useful: [topic]) { session in
+            var kept: Relocation?
+            _ = try await session.readRetained(within: .seconds(5)) { message in
+                kept = message.payload.isEmpty ? nil : Relocation(document: message.payload, .map)
+            }
+            return kept
+        }
     }
 
     /// The map before the last change, or that of an earlier revision; nothing is sent.

@@ -84,11 +84,11 @@ public struct MapDiff: Sendable, Hashable {
         if let revision = document.revision, !isPatch, let known = current?.revision, revision < known {
             refusal = Failure(.rollback, "rev \(revision) is below \(known), which is in force")
         }
-        guard let contract, let routers = Stage(contract, layers) else { return }
+        guard let contract, let routers = MapStage(contract, layers) else { return }
         compare(routers, next, document)
     }
 
-    private mutating func compare(_ stage: Stage, _ next: RelocationLayer, _ document: MapDocument) {
+    private mutating func compare(_ stage: MapStage, _ next: RelocationLayer, _ document: MapDocument) {
         let report: RelocationReport
         do throws(RelocationError) {
             report = try stage.relocate(next)
@@ -120,7 +120,7 @@ public struct MapDiff: Sendable, Hashable {
 }
 
 /// Two routers with an agent's routes: one with its maps as they are, one as they would be.
-private struct Stage {
+struct MapStage {
     /// The most URLs that are compared.
     private static let maximumSubjects = 5_000
 
@@ -187,6 +187,9 @@ private struct Stage {
         return list.firstIndex { rank($0.name) > rank(name) } ?? list.count
     }
 
+    /// Where a URL would lead, after ``relocate(_:)``.
+    func resolve(_ url: String) -> String { Self.end(after.resolve(url)) }
+
     /// The origins and routes that would lead elsewhere.
     func compare(_ changed: [(subject: String, sample: String?)]) -> [MapDiff.Destination] {
         let all = changed + routes.map { (subject: $0, sample: RelocationEntry.sample(of: $0)) }
@@ -198,6 +201,7 @@ private struct Stage {
         }
     }
 
+    /// The route that takes it, or the code and the name of the reason why none does.
     private static func end(_ resolution: Resolution) -> String {
         if let error = resolution.error { return "\(error.code.number) \(error.code.name)" }
         return resolution.route ?? resolution.url

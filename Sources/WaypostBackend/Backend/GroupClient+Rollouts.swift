@@ -1,0 +1,120 @@
+import Waypost
+import WaypostMessages
+
+/// Roll-outs: a map in stages, each watched, and taken back by itself when it does harm.
+extension GroupClient {
+    /// What a roll-out would do; nothing is changed.
+    ///
+    /// - Parameters:
+    ///   - relocation: A whole map with a revision above the one in force.
+    ///   - id: The id that it would have: it says which agents come first.
+    ///   - options: Its stages.
+    /// - Throws: ``BackendError``.
+    public func planRollout(
+        _ relocation: Relocation, id: String, _ options: RolloutOptions = RolloutOptions()
+    ) async throws(BackendError) -> RolloutPlan {
+        try await rollout { try await RolloutPlanner($0, group: name, options).plan(relocation, id: id) }
+    }
+
+    /// Rolls a map out, and returns when that has ended, or has stopped for somebody to decide.
+    ///
+    ///     let outcome = try await backend.group("lobby").rollOut(map, id: "r-7")
+    ///
+    /// Nothing is lost when the program ends meanwhile: ``resumeRollout(_:_:)`` goes on.
+    /// - Parameters:
+    ///   - relocation: A whole map with a revision above the one in force.
+    ///   - id: Its id: 1 to 64 of `A-Z a-z 0-9 _ -`, another one each time.
+    ///   - options: Its stages, and what stops it.
+    ///   - why: A word about it, for people.
+    ///   - observe: Gets what it looks like, each time that this differs.
+    /// - Throws: ``BackendError``; of kind `notSent` when something speaks against it.
+    public func rollOut(
+        _ relocation: Relocation, id: String, _ options: RolloutOptions = RolloutOptions(),
+        because why: String? = nil, observe: @escaping @Sendable (RolloutStatus) -> Void = { _ in }
+    ) async throws(BackendError) -> RolloutOutcome {
+        guard Name.isValid(id) else {
+            throw BackendError(.invalid, "an id is 1 to 64 characters of A-Z a-z 0-9 _ -; found \(id.quoted)")
+        }
+        let plan = try await planRollout(relocation, id: id, options)
+        guard plan.isClear, let document = RolloutDirector.Document(relocation.payload) else {
+            throw BackendError(.notSent, "not begun: \(plan.faults.joined(separator: "; "))")
+        }
+        return try await rollout {
+            try await RolloutController($0, group: name, options, foreseen: plan.foreseen, observe: observe)
+                .run(.start(id: id, document, why: why))
+        }
+    }
+
+    /// Goes on with a roll-out that paused, or whose controller is gone.
+    ///
+    /// - Throws: ``BackendError``; of kind `notSent` when there is none, or another one steers it.
+    public func resumeRollout(
+        _ options: RolloutOptions = RolloutOptions(),
+        observe: @escaping @Sendable (RolloutStatus) -> Void = { _ in }
+    ) async throws(BackendError) -> RolloutOutcome {
+        try await rollout {
+            try await RolloutController($0, group: name, options, observe: observe).run(.resume)
+        }
+    }
+
+    /// Stops a roll-out where it is.
+    ///
+    /// - Throws: ``BackendError``; of kind `notSent` when there is none.
+    @discardableResult
+    public func pauseRollout(because why: String) async throws(BackendError) -> RolloutOutcome {
+        try await rollout {
+            try await RolloutController($0, group: name, RolloutOptions()).run(.pause(why: why))
+        }
+    }
+
+    /// Has all agents go back to the map before.
+    ///
+    /// - Throws: ``BackendError``; of kind `notSent` when there is no roll-out.
+    @discardableResult
+    public func takeRolloutBack(
+        because why: String, observe: @escaping @Sendable (RolloutStatus) -> Void = { _ in }
+    ) async throws(BackendError) -> RolloutOutcome {
+        try await rollout {
+            try await RolloutController($0, group: name, RolloutOptions(), observe: observe)
+                .run(.takeBack(why: why))
+        }
+    }
+
+    /// What the roll-out looks like; nil when there was none.
+    public func rolloutStatus() async throws(BackendError) -> RolloutStatus? {
+        try await rollout { try await RolloutReader($0, group: name).status() }
+    }
+
+    /// What the roll-out looks like, and again each time that this changes.
+    public func rolloutStatuses() -> BackendStream<RolloutStatus> {
+        BackendStream(buffer: 100) { [self] element in
+            var pause = ReconnectPause()
+            while true {
+                do {
+                    pause.connectionMade()
+                    return try await RolloutReader(backend.settings, group: name).follow { status in
+                        status.map { element($0) } ?? true
+                    }
+                } catch let error as BackendError where error.kind == .noBroker {
+                    try await Task.sleep(for: pause.next())
+                }
+            }
+        }
+    }
+
+    /// What became of the last roll-outs, checked.
+    public func rolloutHistory() async throws(BackendError) -> RolloutHistory {
+        try await rollout { try await RolloutReader($0, group: name).history() }
+    }
+
+    private func rollout<Value>(
+        _ body: (BackendConfiguration) async throws -> Value
+    ) async throws(BackendError) -> Value {
+        try checkName()
+        do {
+            return try await body(backend.settings)
+        } catch {
+            throw BackendError(error)
+        }
+    }
+}

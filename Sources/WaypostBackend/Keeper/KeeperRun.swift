@@ -1,0 +1,66 @@
+import Logging
+import MQTTLink
+import Threading
+import Waypost
+import WaypostMessages
+
+/// Runs a ``MapKeeper`` at a broker, over lost connections.
+package struct KeeperRun {
+    private static let tick = Duration.milliseconds(100)
+
+    private let settings: BackendConfiguration
+    private let wanted: [MapKeeper.Wanted]
+
+    package init(_ settings: BackendConfiguration, _ wanted: [MapKeeper.Wanted]) {
+        (self.settings, self.wanted) = (settings, wanted)
+    }
+
+    /// Until the task is cancelled.
+    ///
+    /// - Parameter published: Called with each audience whose map was published again.
+    /// - Throws: ``BackendError`` when there is no broker at first, or when it does not allow it.
+    package func run(_ published: (_ topic: String) -> Void) async throws {
+        var keeper = MapKeeper(wanted, topics: settings.topics)
+        var isFirst = true
+        while true {
+            do {
+                try await run(&keeper, published, &isFirst)
+            } catch let error as BackendError where error.kind == .noBroker && !isFirst {
+                settings.logger.warning("\(error)")
+                try await Task.sleep(for: .seconds(1))
+            }
+        }
+    }
+
+    private func run(
+        _ keeper: inout MapKeeper, _ published: (String) -> Void, _ isFirst: inout Bool
+    ) async throws {
+        let filters = MapKeeper.filters(settings.topics)
+        let session = try await BackendSession.connect(
+            settings, required: [filters[0]], useful: Array(filters.dropFirst()), byteLimit: 256 << 20)
+        isFirst = false
+        var chance = SystemRandomNumberGenerator()
+        func now() -> Int64 { Int64(clamping: MonotonicTime.now / 1_000_000) }
+        do {
+            var last = now()
+            var alarm = session.alarm(after: Self.tick)
+            defer { alarm.cancel() }
+            while true {
+                if case .message(let message) = try await session.next() {
+                    keeper.saw(message, at: now(), using: &chance)
+                    guard now() - last >= Self.tick.milliseconds else { continue }
+                } else {
+                    alarm = session.alarm(after: Self.tick)
+                }
+                last = now()
+                for message in keeper.takeDue(at: last) {
+                    try await session.publish(message)
+                    published(message.topic)
+                }
+            }
+        } catch {
+            await session.close()
+            throw error
+        }
+    }
+}

@@ -1,0 +1,122 @@
+package import MQTTLink
+import Waypost
+package import WaypostMessages
+
+/// Keeps maps in force at brokers that forget: an agent that has an older map, or none, gets the wanted one again.
+///
+/// A value without clock and socket.
+package struct MapKeeper: Sendable {
+    /// A map that is to be in force.
+    package struct Wanted: Sendable {
+        package let audience: Audience
+        package let payload: [UInt8]
+        package let revision: Int64
+        package let digest: String
+
+        /// - Throws: ``BackendError`` when it is no map with a revision.
+        package init(_ payload: [UInt8], for audience: Audience, name: String) throws(BackendError) {
+            let relocation = try Relocation(file: payload, name: name)
+            guard relocation.kind == .map, let document = relocation.document,
+                let revision = document.revision
+            else { throw BackendError(.invalid, "\(name) is not a whole map with a rev") }
+            if let named = document.audience, named != audience.description {
+                throw BackendError(.invalid, "\(name) is for \(named), not for \(audience)")
+            }
+            self.audience = audience
+            self.payload = payload
+            self.revision = revision
+            digest = relocation.digest
+        }
+
+        /// The name of its layer on the wire.
+        var layer: String { if case .agent = audience { "agent" } else { audience.description } }
+    }
+
+    /// How long a document waits, so that many agents that come at once are served by one.
+    static let jitter: ClosedRange<Int64> = 50...2_000
+    /// How often one document is published at most, in milliseconds.
+    static let interval: Int64 = 5_000
+    /// How many documents a second are published at most.
+    static let rate = 100
+
+    private let topics: Topics
+    private let wanted: [Audience: Wanted]
+    /// The groups of agents, as far as they have said so.
+    private var groups: [String: [String]] = [:]
+    /// What agents said last, for those whose groups are not known yet.
+    private var waiting: [String: AppliedMap] = [:]
+    /// When a document is published.
+    private var due: [Audience: Int64] = [:]
+    private var published: [Audience: Int64] = [:]
+    private var second: (start: Int64, count: Int) = (0, 0)
+
+    package init(_ wanted: [Wanted], topics: Topics) {
+        self.topics = topics
+        self.wanted = Dictionary(wanted.map { ($0.audience, $0) }) { $0.revision > $1.revision ? $0 : $1 }
+    }
+
+    /// What must be subscribed to.
+    package static func filters(_ topics: Topics) -> [String] {
+        [topics.applied(of: "+"), topics.health(of: "+")]
+    }
+
+    /// A message came.
+    ///
+    /// - Parameter chance: Spreads the documents over a while.
+    package mutating func saw(
+        _ message: MQTTMessage, at now: Int64, using chance: inout some RandomNumberGenerator
+    ) {
+        guard let (agent, content) = topics.outbound(message.topic), let json = message.json else { return }
+        switch content {
+        case .health:
+            groups[agent] = Health(json).groups
+            if let applied = waiting.removeValue(forKey: agent) {
+                check(agent, applied, at: now, using: &chance)
+            }
+        case .applied:
+            guard let applied = try? AppliedMap(json) else { return }
+            check(agent, applied, at: now, using: &chance)
+            if groups[agent] == nil { waiting[agent] = applied }
+        default: return
+        }
+    }
+
+    private mutating func check(
+        _ agent: String, _ applied: AppliedMap, at now: Int64, using chance: inout some RandomNumberGenerator
+    ) {
+        let audiences =
+            [Audience.agent(agent), .all] + (groups[agent] ?? []).map { Audience.group($0) }
+        for audience in audiences {
+            guard let map = wanted[audience], due[audience] == nil, lacks(map, applied) else { continue }
+            let earliest = (published[audience] ?? .min / 2) + Self.interval
+            due[audience] = max(earliest, now + Int64.random(in: Self.jitter, using: &chance))
+        }
+    }
+
+    /// Whether an agent has an older map than the wanted one, or none, and has not refused it.
+    private func lacks(_ map: Wanted, _ applied: AppliedMap) -> Bool {
+        if let refused = applied.refused, refused.digest == map.digest { return false }
+        guard let layer = applied.layers.first(where: { $0.name == map.layer }) else { return true }
+        return layer.revision ?? 0 < map.revision
+    }
+
+    /// What is to be published now.
+    package mutating func takeDue(at now: Int64) -> [MQTTMessage] {
+        if now - second.start >= 1_000 { second = (now, 0) }
+        var messages: [MQTTMessage] = []
+        for (audience, time) in due.sorted(by: {
+            ($0.value, $0.key.description) < ($1.value, $1.key.description)
+        })
+        where time <= now && second.count < Self.rate {
+            due[audience] = nil
+            published[audience] = now
+            second.count += 1
+            guard let map = wanted[audience] else { continue }
+            messages.append(.json(topics.map(of: audience), map.payload, retain: true))
+        }
+        return messages
+    }
+
+    /// How many maps are wanted.
+    package var count: Int { wanted.count }
+}

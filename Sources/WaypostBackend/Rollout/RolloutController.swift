@@ -1,0 +1,211 @@
+import Logging
+import MQTTLink
+import Threading
+import Waypost
+import WaypostMessages
+
+/// Steers a roll-out: reads, lets ``RolloutDirector`` decide, and publishes; it has no state of its own.
+package struct RolloutController: Sendable {
+    /// How often decisions are made.
+    private static let tick = Duration.milliseconds(200)
+    /// How long the broker may take to send what it keeps.
+    private static let patience = Duration.seconds(30)
+    /// Documents of ten thousand agents.
+    private static let byteLimit = 512 << 20
+
+    let settings: BackendConfiguration
+    let group: String
+    var options: RolloutOptions
+    /// Entries without effect that the plan foretold; nil when nobody looked.
+    var foreseen: Set<Int>?
+    /// Gets what the roll-out looks like, each time that this differs.
+    let observe: @Sendable (RolloutStatus) -> Void
+
+    package init(
+        _ settings: BackendConfiguration, group: String, _ options: RolloutOptions, foreseen: Set<Int>? = nil,
+        observe: @escaping @Sendable (RolloutStatus) -> Void = { _ in }
+    ) {
+        (self.settings, self.group, self.options) = (settings, group, options)
+        (self.foreseen, self.observe) = (foreseen, observe)
+    }
+
+    private var topics: Topics { settings.topics }
+
+    private static var now: Int64 { Int64(clamping: MonotonicTime.now / 1_000_000) }
+
+    /// Steers until the roll-out ends, pauses, or another controller takes it over.
+    ///
+    /// - Throws: ``BackendError`` when it can't begin; `CancellationError` when the task is cancelled: the roll-out
+    ///   then stays as it is.
+    package func run(_ order: RolloutDirector.Order) async throws -> RolloutOutcome {
+        let kept = try await RolloutReader(settings, group: group).kept()
+        if order.waitsForLease, let lease = kept.lease { try await checkLease(lease) }
+        var salt = kept.control?.salt ?? ""
+        if case .start(let id, _, _) = order { salt = id }
+        let now = Self.now
+        var director = RolloutDirector(
+            group: group, salt: salt, topics: topics, options: options,
+            holder: .init(name: settings.name, nonce: Identifier.short()),
+            wallOffset: WallClock.now() - now, at: now)
+        director.foreseen = foreseen
+        var session = try await connect()
+        do {
+            try await read(&director, in: session)
+            try director.begin(order, at: Self.now)
+            while director.outcome == nil {
+                do {
+                    try await steer(&director, in: session)
+                } catch let error as BackendError where error.kind == .noBroker || error.kind == .notSent {
+                    settings.logger.warning("\(error)")
+                    director.disconnected(at: Self.now)
+                    await session.close()
+                    session = try await reconnect(&director)
+                    director.reconnected(at: Self.now)
+                }
+            }
+        } catch {
+            // In a task of its own, which is not cancelled: that nobody steers is what the next one wants to know.
+            let (open, release) = (session, director.release)
+            await Task { await Self.leave(open, release) }.value
+            throw error
+        }
+        await Self.leave(session, director.release)
+        if let status = director.status(at: Self.now) { observe(status) }
+        return director.outcome ?? .done
+    }
+
+    private static func leave(_ session: BackendSession, _ release: MQTTMessage?) async {
+        if let release { try? await session.publish(release) }
+        await session.close()
+    }
+
+    // MARK: The connection
+
+    private func connect() async throws -> BackendSession {
+        let will = MQTTMessage(topic: topics.lease(of: group), payload: [], retain: true)
+        let required = [
+            topics.map(of: .group(group)), topics.candidate(of: group), topics.rollout(of: group),
+            topics.lease(of: group),
+        ]
+        let useful = RolloutDirector.filters(of: group, topics).filter { !required.contains($0) }
+        return try await BackendSession.connect(
+            settings, required: required, useful: useful, will: will, byteLimit: Self.byteLimit)
+    }
+
+    /// Until there is a broker again and all that it keeps was read, or the task is cancelled.
+    private func reconnect(_ director: inout RolloutDirector) async throws -> BackendSession {
+        while true {
+            try await Task.sleep(for: .milliseconds(500))
+            do {
+                let session = try await connect()
+                try await read(&director, in: session)
+                return session
+            } catch let error as BackendError where error.kind == .noBroker {
+                continue
+            }
+        }
+    }
+
+    private func read(_ director: inout RolloutDirector, in session: BackendSession) async throws {
+        _ = try await session.readRetained(within: Self.patience) { director.saw($0, at: Self.now) }
+    }
+
+    /// A lease whose holder is gone is not renewed.
+    private func checkLease(_ lease: RolloutLease) async throws {
+        let isAlive = try await RolloutReader(settings, group: group).isRenewed(
+            lease, within: .milliseconds(lease.timeToLive))
+        guard !isAlive else {
+            throw BackendError(
+                .notSent,
+                "\(lease.holder) steers the roll-out of @\(group); see: waypost rollout watch --group \(group)"
+            )
+        }
+    }
+
+    // MARK: Steering
+
+    /// Until the roll-out ends or the connection does.
+    private func steer(_ director: inout RolloutDirector, in session: BackendSession) async throws {
+        let answers = CanaryAnswers()
+        var last = Self.now
+        var shown: (status: RolloutStatus, at: Int64)?
+        let dropped = session.loss.dropped
+        var alarm = session.alarm(after: Self.tick)
+        defer { alarm.cancel() }
+        while director.outcome == nil {
+            if case .message(let message) = try await session.next() {
+                director.saw(message, at: Self.now)
+                // Not only when nothing comes: ten thousand agents say something all the time.
+                guard Self.now - last >= Self.tick.milliseconds else { continue }
+            } else {
+                alarm = session.alarm(after: Self.tick)
+            }
+            guard session.loss.dropped == dropped else {
+                throw BackendError(.noBroker, "messages came faster than they were read; reading all again")
+            }
+            if let differences = answers.take() { director.resolved(differences) }
+            last = Self.now
+            director.advance(to: last)
+            try await perform(&director, in: session, answers)
+            guard director.isConnected else {
+                throw BackendError(.noBroker, "the broker does not send back what the controller publishes")
+            }
+            if let status = director.status(at: last), status.isNews(after: shown, at: last) {
+                shown = (status, last)
+                observe(status)
+            }
+        }
+    }
+
+    private func perform(
+        _ director: inout RolloutDirector, in session: BackendSession, _ answers: CanaryAnswers
+    ) async throws {
+        while let step = director.nextStep() {
+            switch step {
+            case .publish(let message): try await session.publish(message)
+            case .ask(let agents):
+                guard let next = director.next else { break }
+                let canary = RolloutCanary(
+                    settings: settings, group: group, next: next, base: director.base)
+                Task {
+                    let found = await canary.differences(at: agents)
+                    answers.came(found)
+                }
+            }
+            director.done(step, at: Self.now)
+        }
+    }
+}
+
+extension RolloutDirector.Order {
+    /// Whether it must not take the lease from one who is there.
+    fileprivate var waitsForLease: Bool {
+        switch self {
+        case .start, .resume: true
+        case .pause, .advance, .takeBack, .promote: false
+        }
+    }
+}
+
+/// What canaries said, until somebody takes it.
+private final class CanaryAnswers: Sendable {
+    private let differences = Guarded<[String]?>(nil)
+
+    func came(_ list: [String]?) { differences.withLock { $0 = list } }
+
+    func take() -> [String]? {
+        differences.withLock { list in
+            defer { list = nil }
+            return list
+        }
+    }
+}
+
+extension RolloutStatus {
+    /// Whether it is to be shown after another one: a change of the state at once, numbers once a second.
+    fileprivate func isNews(after shown: (status: RolloutStatus, at: Int64)?, at now: Int64) -> Bool {
+        guard let shown else { return true }
+        if (state, stage, why) != (shown.status.state, shown.status.stage, shown.status.why) { return true }
+        return now - shown.at >= 1_000 && self != shown.status
+    }
+}

@@ -1,0 +1,342 @@
+package import MQTTLink
+package import Waypost
+package import WaypostMessages
+
+/// Decides what a roll-out does next: a value without clock and socket.
+///
+/// All that it knows stands in what the broker keeps, so that another one may go on at any point. Each step is one
+/// publish, and the next one follows when the broker has it.
+package struct RolloutDirector: Sendable {
+    /// What must be done.
+    package enum Step: Sendable, Hashable {
+        /// Publish this, and say so with ``RolloutDirector/done(_:at:)``.
+        case publish(MQTTMessage)
+        /// Ask some of these agents where the URLs lead, and say what differs with ``RolloutDirector/resolved(_:)``.
+        case ask(agents: [String])
+    }
+
+    /// Who steers.
+    package struct Holder: Sendable {
+        package var name: String
+        /// Chosen anew by each controller.
+        package var nonce: String
+
+        package init(name: String, nonce: String) { (self.name, self.nonce) = (name, nonce) }
+    }
+
+    /// A document as the broker keeps it.
+    package struct Document: Sendable, Hashable {
+        package var payload: [UInt8]
+        package var id: RolloutControl.MapID
+        package var entries: [RelocationEntry]
+
+        /// Nil when it is none.
+        package init?(_ payload: [UInt8]) {
+            let relocation = Relocation(document: payload, .map)
+            guard !payload.isEmpty, let document = relocation.document else { return nil }
+            self.payload = payload
+            id = RolloutControl.MapID(revision: document.revision, digest: relocation.digest)
+            entries = document.entries
+        }
+    }
+
+    /// What the broker keeps of the group, as far as it was seen.
+    package struct Kept: Sendable {
+        package var base: Document?
+        package var candidate: Document?
+        package var control: RolloutControl?
+        package var lease: RolloutLease?
+        /// The bytes of the control document.
+        var controlPayload: [UInt8] = []
+    }
+
+    package let group: String
+    package let topics: Topics
+    package var options: RolloutOptions
+    package let holder: Holder
+    /// What is added to our monotonic clock to have the time of day.
+    private let wallOffset: Int64
+
+    package var kept = Kept()
+    /// The map in force before, and the new one.
+    package var base: Document?
+    package var next: Document?
+    package var changed: ChangedURLs?
+    /// The control document that we stand for.
+    package var control: RolloutControl?
+    package var fleet: RolloutFleet
+    package var evidence: RolloutEvidence
+    package var trail = RolloutTrail()
+    /// Entries of the new map of which it was foretold that they have no effect somewhere; nil when nobody looked.
+    package var foreseen: Set<Int>?
+    /// What is to be done, in this order.
+    var pending: [Step] = []
+    package internal(set) var outcome: RolloutOutcome?
+    /// The highest epoch that anybody was seen to use, and the highest revision.
+    var highestEpoch: Int64 = 0
+    package var highestRevision: Int64 = 0
+    var clock: Clock
+    /// Whether canaries were asked.
+    var hasAsked = false
+    /// How many agents each stage chose.
+    var chosenByStage: [Int?] = []
+    /// When a take-back was decided on, and when the last agent said that it is back; in milliseconds.
+    package internal(set) var breach: Int64?
+    package internal(set) var recovered: Int64?
+    /// Whether the new map was published in the place of the old one.
+    var isPromoted = false
+    /// What was published in the place of a promoted map.
+    var restored: Document?
+    /// How it ends when all of it is published.
+    var outcomeAfterPublishing: RolloutOutcome?
+
+    /// The times at which something is due, in milliseconds on our monotonic clock.
+    struct Clock: Sendable {
+        var last: Int64
+        var isConnected = true
+        /// Until when there is no verdict.
+        var settles: Int64
+        var leasePublished: Int64?
+        /// Since when our own lease was not seen.
+        var leaseUnseen: Int64?
+        var controlPublished: Int64
+        var lastHealing: Int64
+        /// When the promotion ended.
+        var done: Int64?
+        /// Since when only agents that say nothing are waited for.
+        var waitsSince: Int64?
+    }
+
+    /// - Parameters:
+    ///   - salt: That of the roll-out: its id, unless it is repeated on purpose.
+    ///   - wallOffset: What is added to the monotonic clock to have the time since 1970.
+    package init(
+        group: String, salt: String, topics: Topics, options: RolloutOptions, holder: Holder,
+        wallOffset: Int64, at now: Int64
+    ) {
+        self.group = group
+        self.topics = topics
+        self.options = options
+        self.holder = holder
+        self.wallOffset = wallOffset
+        fleet = RolloutFleet(group: group, salt: salt, topics: topics)
+        evidence = RolloutEvidence(fleet, nil, at: now)
+        clock = Clock(last: now, settles: now, controlPublished: now, lastHealing: now)
+    }
+
+    /// What must be subscribed to.
+    package static func filters(of group: String, _ topics: Topics) -> [String] {
+        RolloutFleet.filters(topics) + [
+            topics.map(of: .group(group)), topics.candidate(of: group), topics.rollout(of: group),
+            topics.lease(of: group), topics.audits(of: group),
+        ]
+    }
+
+    func wall(_ now: Int64) -> Int64 { now + wallOffset }
+
+    // MARK: What comes
+
+    /// A message came.
+    package mutating func saw(_ message: MQTTMessage, at now: Int64) {
+        switch message.topic {
+        case topics.map(of: .group(group)): sawMap(message)
+        case topics.candidate(of: group): kept.candidate = Document(message.payload)
+        case topics.rollout(of: group): sawControl(message, at: now)
+        case topics.lease(of: group): sawLease(message, at: now)
+        case let topic where topic.hasPrefix(topics.rollout(of: group) + "/log/"): trail.saw(message.payload)
+        default: sawAgent(message, at: now)
+        }
+    }
+
+    private mutating func sawMap(_ message: MQTTMessage) {
+        kept.base = Document(message.payload)
+        highestRevision = max(highestRevision, kept.base?.id.revision ?? 0)
+        guard let control, control.state.hasCandidate, let found = kept.base?.id,
+            found.digest != control.base?.digest, found.digest != control.next.digest
+        else { return }
+        // An older one is what a broker brought back: it is put right, see `heal`.
+        guard found.revision ?? 0 > control.base?.revision ?? 0 else { return }
+        pause("another map, \(found.revision.map { "rev \($0)" } ?? "without rev"), is in force in @\(group)")
+    }
+
+    private mutating func sawControl(_ message: MQTTMessage, at now: Int64) {
+        guard let found = try? RolloutControl(message.payload) else {
+            kept.control = nil
+            return
+        }
+        (kept.control, kept.controlPayload) = (found, message.payload)
+        highestEpoch = max(highestEpoch, found.epoch)
+        guard let control, outcome == nil else { return }
+        if found.order < control.order, !pending.contains(where: { Self.isOf($0, topics.rollout(of: group)) })
+        {
+            // One that a replaced controller sent, or that a broker brought back.
+            return add(topics.rollout(of: group), control.encoded())
+        }
+        guard found.order > control.order,
+            !pending.contains(where: { Self.isControl($0, topics.rollout(of: group), message.payload) })
+        else { return }
+        superseded(by: found.author ?? "another controller")
+    }
+
+    private static func isControl(_ step: Step, _ topic: String, _ payload: [UInt8]) -> Bool {
+        if case .publish(let message) = step {
+            message.topic == topic && message.payload == payload
+        } else {
+            false
+        }
+    }
+
+    private mutating func sawLease(_ message: MQTTMessage, at now: Int64) {
+        guard let json = message.json, let found = try? RolloutLease(json) else {
+            kept.lease = nil
+            return
+        }
+        kept.lease = found
+        highestEpoch = max(highestEpoch, found.epoch)
+        guard let lease, outcome == nil else { return }
+        if found.isSame(as: lease) {
+            clock.leaseUnseen = nil
+        } else if found.wins(over: lease) {
+            superseded(by: found.holder)
+        } else {
+            // Ours is the larger one; who has the other sees that.
+            clock.leasePublished = nil
+        }
+    }
+
+    mutating func superseded(by name: String) {
+        pending = []
+        outcome = .superseded(by: name)
+    }
+
+    private mutating func sawAgent(_ message: MQTTMessage, at now: Int64) {
+        guard let (name, news) = fleet.saw(message, of: control?.id, at: now) else { return }
+        guard let agent = fleet.agents[name] else { return }
+        highestRevision = max(highestRevision, agent.map?.revision ?? 0)
+        highestEpoch = max(highestEpoch, agent.report?.epoch ?? 0)
+        guard let control else { return }
+        switch news {
+        case .came: evidence.agentCame(name, at: now, grace: options.grace)
+        case .lost where !isStandingStill(at: now): evidence.agentLost(name, agent, control, at: now)
+        case .lost: break
+        case .applied(let before):
+            evidence.agentApplied(name, agent, before: before, foreseen: foreseen, at: now)
+        case .failed(let report) where !isStandingStill(at: now):
+            let changed = changed
+            evidence.agentFailed(
+                name, agent, report, control, touched: { changed?.touches($0) ?? false }, at: now)
+        case .failed: break
+        case .wants: heal(because: name, at: now)
+        }
+    }
+
+    /// Canaries said where URLs lead: what differs from what was foretold.
+    package mutating func resolved(_ differences: [String]) { evidence.canaryResolved(differences) }
+
+    // MARK: The connection
+
+    /// The connection was lost.
+    package mutating func disconnected(at now: Int64) {
+        advanceClock(to: now)
+        clock.isConnected = false
+        kept = Kept()
+    }
+
+    /// There is a connection again, and what the broker keeps was read.
+    package mutating func reconnected(at now: Int64) {
+        advanceClock(to: now)
+        clock.isConnected = true
+        clock.settles = now + options.settling
+        clock.leasePublished = nil
+        clock.leaseUnseen = nil
+        clock.lastHealing = .min / 2
+        guard outcome == nil else { return }
+        heal(because: nil, at: now)
+    }
+
+    /// Publishes again what the broker should keep and does not, or what an agent says that it did not get.
+    private mutating func heal(because agent: String?, at now: Int64) {
+        // One publish serves all that ask at the same time.
+        guard let control, now - clock.lastHealing >= 5_000 else { return }
+        clock.lastHealing = now
+        let isAsked = agent != nil
+        let map = restored ?? (isPromoted ? next : base)
+        if let map, isAsked || kept.base?.id.digest != map.id.digest {
+            add(topics.map(of: .group(group)), map.payload)
+        }
+        if control.state.hasCandidate, let next, kept.candidate?.id.digest != next.id.digest {
+            add(topics.candidate(of: group), next.payload)
+        }
+        if isAsked || kept.control.map({ $0.order < control.order }) ?? true {
+            add(topics.rollout(of: group), control.encoded())
+        }
+    }
+
+    // MARK: Steps
+
+    /// What must be done next; nil while there is nothing to do.
+    package func nextStep() -> Step? { clock.isConnected ? pending.first : nil }
+
+    /// A step was done: the broker has what was published.
+    package mutating func done(_ step: Step, at now: Int64) {
+        if pending.first == step { pending.removeFirst() }
+        guard case .publish(let message) = step, message.topic == topics.rollout(of: group),
+            let published = try? RolloutControl(message.payload)
+        else { return }
+        clock.controlPublished = now
+        began(published, at: now)
+    }
+
+    mutating func add(_ topic: String, _ payload: [UInt8]) {
+        pending.append(.publish(.json(topic, payload, retain: true)))
+    }
+
+    var lease: RolloutLease? {
+        control.map {
+            RolloutLease(
+                holder: holder.name, epoch: $0.epoch, nonce: holder.nonce,
+                timeToLive: options.lease.timeToLive)
+        }
+    }
+
+    /// Whether there is a connection over which it hears itself.
+    package var isConnected: Bool { clock.isConnected }
+
+    /// Gives the lease up; nil when it has none, or another one has it.
+    package var release: MQTTMessage? {
+        if control == nil { return nil }
+        if case .superseded = outcome { return nil }
+        return MQTTMessage(topic: topics.lease(of: group), payload: [], retain: true)
+    }
+
+    // MARK: Time
+
+    /// Whether verdicts and times stand still: the network changes, and not the map.
+    package func isStandingStill(at now: Int64) -> Bool { standstill(at: now) != nil }
+
+    func standstill(at now: Int64) -> String? {
+        if !clock.isConnected { return "the controller has no connection" }
+        if now < clock.settles { return "the connection is a new one" }
+        guard let control else { return nil }
+        let others = evidence.others
+        guard others.count >= 5 else { return nil }
+        let offline = others.count { name in
+            guard let agent = fleet.agents[name], !control.chooses(name, agent.number) else { return false }
+            return !agent.isOnline
+        }
+        return offline * 5 > others.count
+            ? "\(offline) of \(others.count) agents that were not chosen are offline" : nil
+    }
+
+    /// Moves the clock, and counts how long agents were looked at.
+    mutating func advanceClock(to now: Int64) {
+        let time = max(0, now - clock.last)
+        defer { clock.last = now }
+        guard time > 0, let control else { return }
+        if isStandingStill(at: now) {
+            evidence.standstill += time
+        } else if control.state.hasCandidate {
+            evidence.passed(time, fleet, control)
+        }
+    }
+}

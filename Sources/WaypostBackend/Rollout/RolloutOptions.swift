@@ -1,0 +1,72 @@
+package import WaypostMessages
+
+/// How a roll-out goes: its stages, how long they last, and what stops them.
+public struct RolloutOptions: Sendable {
+    /// The stages, each a share (`10%`) or a count (`5`) of agents.
+    package var stages = RolloutStage.standard
+    /// How long the stages last at least, in milliseconds; the last is for all further ones.
+    public var dwells: [Int64] = [300_000, 120_000]
+    /// How many times as long a stage may last that shows nothing, before the roll-out pauses.
+    public var patience: Int64 = 3
+    /// Whether stages go on without any traffic on the URLs that the map changes.
+    public var allowsNoTraffic = false
+    /// Over how many milliseconds agents spread their reports; nil for 2 for each of them.
+    public var spread: Int64?
+    /// For how long agents do what they were told last, in milliseconds; nil for ever.
+    public var hold: Int64? = 1_800_000
+    /// Whether agents then go back to the map before.
+    public var revertsWhenSilent = false
+    /// Agents that are always chosen, and never.
+    public var include: [String] = []
+    /// See ``include``.
+    public var exclude: [String] = []
+    /// The agents' own guard; nil for none.
+    package var limit: RolloutControl.Guard? = .init()
+    /// How long a breach still takes a promoted map back, in milliseconds.
+    public var tail: Int64 = 3_600_000
+    /// How long the controller stays without a verdict after it lost its connection, in milliseconds.
+    package var settling: Int64 = 30_000
+    /// How long reports of the candidate may take beyond the spread, and how long an agent may be lost, in
+    /// milliseconds.
+    package var grace: Int64 = 60_000
+    /// How often the lease is renewed, how long its echo may take, and how long it holds, in milliseconds.
+    package var lease = Lease()
+
+    /// The times of the lease.
+    package struct Lease: Sendable {
+        package var renewal: Int64 = 5_000
+        package var echo: Int64 = 10_000
+        package var timeToLive = RolloutLease.timeToLive
+    }
+
+    /// The e-value from which on the cohort fails more often than the others.
+    package var evidence = 1_000.0
+
+    /// Five agents, 1 %, 10 %, 50 %, all.
+    public init() {}
+
+    /// Sets the stages.
+    ///
+    /// - Parameter words: Each a share (`10%`) or a count (`5`) of agents.
+    /// - Throws: ``BackendError`` of kind `invalid` naming the first that is none.
+    public mutating func setStages(_ words: [String]) throws(BackendError) {
+        var stages: [RolloutStage] = []
+        for word in words {
+            guard let stage = RolloutStage(word) else {
+                throw BackendError(
+                    .invalid,
+                    "a stage is a share such as 10% or a count such as 5; found \(word.debugDescription)")
+            }
+            stages.append(stage)
+        }
+        guard (1...RolloutStage.maximumStages).contains(stages.count) else {
+            throw BackendError(.invalid, "a roll-out has 1 to \(RolloutStage.maximumStages) stages")
+        }
+        self.stages = stages
+    }
+
+    /// How long a stage lasts at least.
+    package func dwell(of stage: Int) -> Int64 {
+        dwells.isEmpty ? 0 : dwells[min(max(stage, 0), dwells.count - 1)]
+    }
+}

@@ -1,0 +1,86 @@
+package import Waypost
+import WaypostMessages
+
+/// What is known before a roll-out begins; nothing was changed.
+public struct RolloutPlan: Sendable {
+    /// A stage and how many agents it would choose now.
+    public struct Stage: Sendable, Hashable {
+        /// `5` or `10%`.
+        public let name: String
+        /// How many of the agents that are online.
+        public let agents: Int
+        /// The names of the first of them, at most ten.
+        public let examples: [String]
+    }
+
+    /// Agents with the same routes and the same maps, and what the map would do there.
+    public struct Build: Sendable {
+        /// Their versions, each once.
+        public internal(set) var versions: [String] = []
+        /// Their names.
+        public internal(set) var agents: [String] = []
+        /// What would change; nil when no agent of them said what is in force.
+        public internal(set) var diff: MapDiff?
+    }
+
+    /// The group, without its `@`.
+    public let group: String
+    /// The revision in force; nil when the group has no map.
+    public internal(set) var base: Int64?
+    /// The revision that would be rolled out.
+    public internal(set) var next: Int64?
+    /// How many agents of the group are known, and how many of them are online.
+    public internal(set) var known = 0
+    /// See ``known``.
+    public internal(set) var online = 0
+    /// The stages.
+    public internal(set) var stages: [Stage] = []
+    /// The kinds of agents, the largest first.
+    public internal(set) var builds: [Build] = []
+    /// Why it must not begin, each a sentence.
+    public internal(set) var faults: [String] = []
+    /// What should be known before, each a sentence.
+    public internal(set) var notices: [String] = []
+
+    /// Whether nothing speaks against it.
+    public var isClear: Bool { faults.isEmpty }
+
+    /// The entries that have no effect somewhere, by their places from 0.
+    package var foreseen: Set<Int> {
+        Set(builds.flatMap { $0.diff?.inactive ?? [] }.map { $0.number - 1 })
+    }
+
+    package var json: JSONValue {
+        func texts(_ list: [String]) -> JSONValue { .array(list.map(JSONValue.string)) }
+        return [
+            "group": .string(group), "base": .init(base), "next": .init(next), "known": .int(Int64(known)),
+            "online": .int(Int64(online)),
+            "stages": .array(
+                stages.map {
+                    [
+                        "name": .string($0.name), "agents": .int(Int64($0.agents)),
+                        "examples": texts($0.examples),
+                    ]
+                }),
+            "builds": .array(
+                builds.map { build in
+                    [
+                        "versions": texts(build.versions), "agents": .int(Int64(build.agents.count)),
+                        "refusal": build.diff?.refusal.map { .string($0.description) } ?? .null,
+                        "inactive": .array(
+                            (build.diff?.inactive ?? []).map {
+                                ["entry": .int(Int64($0.number)), "why": .string($0.reason)]
+                            }),
+                        "destinations": .array(
+                            (build.diff?.destinations ?? []).prefix(100).map {
+                                [
+                                    "url": .string($0.subject), "before": .string($0.before),
+                                    "after": .string($0.after),
+                                ]
+                            }),
+                    ]
+                }),
+            "faults": texts(faults), "notices": texts(notices),
+        ]
+    }
+}

@@ -1,0 +1,121 @@
+import MQTTLink
+import Waypost
+package import WaypostMessages
+
+/// Reads what the broker keeps of a group's roll-out.
+package struct RolloutReader: Sendable {
+    private let settings: BackendConfiguration
+    private let group: String
+
+    package init(_ settings: BackendConfiguration, group: String) {
+        (self.settings, self.group) = (settings, group)
+    }
+
+    private var topics: Topics { settings.topics }
+
+    private var filters: [String] {
+        [
+            topics.rollout(of: group), topics.lease(of: group), topics.map(of: .group(group)),
+            topics.candidate(of: group),
+        ]
+    }
+
+    /// The documents that are kept.
+    ///
+    /// - Throws: ``BackendError`` when there is no broker, or when it refuses to show them.
+    package func kept() async throws -> RolloutDirector.Kept {
+        try await BackendSession.with(
+            settings, required: [topics.rollout(of: group)], useful: Array(filters.dropFirst())
+        ) { session in
+            var kept = RolloutDirector.Kept()
+            _ = try await session.readRetained(within: .seconds(5)) { note($0, in: &kept) }
+            return kept
+        }
+    }
+
+    private func note(_ message: MQTTMessage, in kept: inout RolloutDirector.Kept) {
+        switch message.topic {
+        case topics.map(of: .group(group)): kept.base = .init(message.payload)
+        case topics.candidate(of: group): kept.candidate = .init(message.payload)
+        case topics.rollout(of: group): kept.control = try? RolloutControl(message.payload)
+        case topics.lease(of: group): kept.lease = message.json.flatMap { try? RolloutLease($0) }
+        default: break
+        }
+    }
+
+    /// Whether a lease is renewed within the time, or another one comes.
+    package func isRenewed(_ lease: RolloutLease, within limit: Duration) async throws -> Bool {
+        try await BackendSession.with(settings, required: [topics.lease(of: group)]) { session in
+            let alarm = session.alarm(after: limit)
+            defer { alarm.cancel() }
+            while case .message(let message) = try await session.next() {
+                // What the broker keeps was there before.
+                guard !message.retain else { continue }
+                return !message.payload.isEmpty
+            }
+            return false
+        }
+    }
+
+    // MARK: The status
+
+    /// What the roll-out looks like; nil when there was none.
+    package func status() async throws -> RolloutStatus? { try await kept().status(of: group) }
+
+    /// Calls `changed` with the status, and again each time that it changes, until it returns false.
+    package func follow(_ changed: (RolloutStatus?) -> Bool) async throws {
+        try await BackendSession.with(
+            settings, required: [topics.rollout(of: group)], useful: [topics.lease(of: group)]
+        ) { session in
+            var kept = RolloutDirector.Kept()
+            _ = try await session.readRetained(within: .seconds(5)) { note($0, in: &kept) }
+            var shown = kept.status(of: group)
+            guard changed(shown) else { return }
+            while case .message(let message) = try await session.next() {
+                note(message, in: &kept)
+                let status = kept.status(of: group)
+                guard status != shown else { continue }
+                shown = status
+                guard changed(status) else { return }
+            }
+        }
+    }
+
+    // MARK: The audit
+
+    /// The entries that the broker keeps.
+    package func history() async throws -> RolloutHistory {
+        try await BackendSession.with(settings, required: [topics.audits(of: group)]) { session in
+            var payloads: [String: [UInt8]] = [:]
+            _ = try await session.readRetained(within: .seconds(5)) { payloads[$0.topic] = $0.payload }
+            if payloads.isEmpty { payloads = try await eachSlot(in: session) }
+            return RolloutHistory(Array(payloads.values))
+        }
+    }
+
+    /// Some brokers keep nothing for a filter with a wildcard.
+    private func eachSlot(in session: BackendSession) async throws -> [String: [UInt8]] {
+        for slot in 0..<RolloutAudit.ring {
+            _ = await session.subscribe(topics.audit(of: group, slot: slot))
+        }
+        var payloads: [String: [UInt8]] = [:]
+        _ = try await session.readRetained(within: .seconds(5)) { payloads[$0.topic] = $0.payload }
+        return payloads
+    }
+}
+
+extension RolloutDirector.Kept {
+    /// What the controller says, as long as it speaks of the same document; else what the document alone says.
+    func status(of group: String) -> RolloutStatus? {
+        guard let control else { return nil }
+        let plain = RolloutStatus(control, group: group)
+        guard let lease, let json = lease.status, let full = try? RolloutStatus(json), full.id == control.id
+        else { return plain }
+        var status = full
+        (status.state, status.stage, status.author, status.why, status.changed) = (
+            plain.state, plain.stage, plain.author, plain.why, plain.changed
+        )
+        status.holder = lease.holder
+        return status
+    }
+}

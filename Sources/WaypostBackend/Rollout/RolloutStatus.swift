@@ -1,0 +1,195 @@
+package import Waypost
+import WaypostMessages
+
+/// How far a roll-out is, and what its gates say.
+public struct RolloutStatus: Sendable, Hashable {
+    /// One stage.
+    public struct Stage: Sendable, Hashable {
+        /// `5` or `10%`.
+        public var name: String
+        /// How many agents it chose; nil before it began.
+        public var agents: Int?
+
+        /// A stage by its parts.
+        public init(name: String, agents: Int? = nil) { (self.name, self.agents) = (name, agents) }
+    }
+
+    /// What a gate says.
+    public enum Verdict: String, Sendable, Hashable, Codable {
+        /// There is evidence, and it is good.
+        case pass
+        /// There is evidence, and it is bad.
+        case breach
+        /// There is too little to say.
+        case inconclusive
+    }
+
+    /// What a breach does.
+    public enum Consequence: String, Sendable, Hashable, Codable {
+        /// The stage stays as it is until somebody decides.
+        case pause
+        /// All agents go back to the map before.
+        case takeBack = "take-back"
+    }
+
+    /// One gate with its number.
+    public struct Gate: Sendable, Hashable {
+        /// `candidate`, `resolve`, `not-found`, `failures`, `opens`, `lost`, `guard`, `reports`, `health`.
+        public var name: String
+        /// What it says.
+        public var verdict: Verdict
+        /// What was found, for people: `2 of 50 agents`.
+        public var found: String
+        /// What would be a breach, for people.
+        public var limit: String
+        /// What a breach does.
+        public var consequence: Consequence
+
+        /// A gate by its parts.
+        public init(
+            name: String, verdict: Verdict, found: String, limit: String, consequence: Consequence
+        ) {
+            self.name = name
+            self.verdict = verdict
+            self.found = found
+            self.limit = limit
+            self.consequence = consequence
+        }
+    }
+
+    /// The roll-out's id.
+    public var id: String
+    /// The group, without its `@`.
+    public var group: String
+    /// `running`, `paused`, `taking-back`, `taken-back`, `promoting`, `done`; a newer controller may have more.
+    public var state: String
+    /// The revision in force before; nil when the group had no map.
+    public var base: Int64?
+    /// The revision that is rolled out.
+    public var next: Int64?
+    /// The stages in their order.
+    public var stages: [Stage] = []
+    /// The place of the stage that runs.
+    public var stage = 0
+    /// Who changed it last, and why.
+    public var author: String?
+    /// See ``author``.
+    public var why: String?
+    /// When it was changed last, in milliseconds since 1970 by the controller's clock.
+    public var changed: Int64 = 0
+    /// Who steers it; nil when nobody does.
+    public var holder: String?
+    /// Agents of the group that are online.
+    public var online = 0
+    /// Those of them that are chosen.
+    public var chosen = 0
+    /// Those of them that say that the new map is in force.
+    public var onNext = 0
+    /// Agents that are chosen and say that it is not, by reason.
+    public var notOnNext: [String: Int] = [:]
+    /// How long the stage lasts at least from now on, in milliseconds; nil when none runs.
+    public var remaining: Int64?
+    /// Why verdicts and times stand still; nil when they do not.
+    public var standstill: String?
+    /// The gates of the stage.
+    public var gates: [Gate] = []
+
+    /// A status without numbers.
+    public init(id: String, group: String, state: String) {
+        (self.id, self.group, self.state) = (id, group, state)
+    }
+
+    /// Whether nothing more will happen.
+    public var isOver: Bool { state == "done" || state == "taken-back" }
+}
+
+extension RolloutStatus {
+    /// As `waypost rollout status --json` prints it.
+    package var json: JSONValue {
+        [
+            "id": .string(id), "group": .string(group), "state": .string(state), "base": .init(base),
+            "next": .init(next), "stage": .int(Int64(stage)),
+            "stages": .array(
+                stages.map { ["name": .string($0.name), "agents": .init($0.agents.map(Int64.init))] }),
+            "by": .init(author), "why": .init(why), "changed": .int(changed), "holder": .init(holder),
+            "online": .int(Int64(online)), "chosen": .int(Int64(chosen)), "onNext": .int(Int64(onNext)),
+            "notOnNext": .object(notOnNext.mapValues { .int(Int64($0)) }), "remaining": .init(remaining),
+            "standstill": .init(standstill), "gates": .array(gates.map(\.json)),
+        ]
+    }
+
+    /// - Throws: ``Failure`` naming the field that is missing.
+    package init(_ json: JSONValue) throws(Failure) {
+        let fields = Fields(of: json)
+        self.init(
+            id: try fields.required("id", fields.text("id")),
+            group: try fields.required("group", fields.text("group")),
+            state: try fields.required("state", fields.text("state")))
+        base = try fields.integer("base")
+        next = try fields.integer("next")
+        stage = Int(clamping: try fields.clamped("stage", to: 0...1_000) ?? 0)
+        stages = (fields["stages"]?.arrayValue ?? []).prefix(RolloutStage.maximumStages).map {
+            Stage(
+                name: $0["name"]?.stringValue ?? "?", agents: $0["agents"]?.intValue.map { Int(clamping: $0) }
+            )
+        }
+        author = try fields.text("by")
+        why = try fields.text("why")
+        changed = try fields.clamped("changed", to: 0...Fields.latestTime) ?? 0
+        holder = try fields.text("holder")
+        func count(_ name: String) throws(Failure) -> Int {
+            Int(clamping: try fields.clamped(name, to: 0...Fields.largestInteger) ?? 0)
+        }
+        online = try count("online")
+        chosen = try count("chosen")
+        onNext = try count("onNext")
+        notOnNext = (fields["notOnNext"]?.objectValue ?? [:]).compactMapValues {
+            $0.intValue.map { Int(clamping: $0) }
+        }
+        remaining = try fields.clamped("remaining", to: 0...Fields.latestTime)
+        standstill = try fields.text("standstill")
+        gates = (fields["gates"]?.arrayValue ?? []).prefix(100).compactMap(Gate.init)
+    }
+}
+
+extension RolloutStatus.Gate {
+    package var json: JSONValue {
+        [
+            "name": .string(name), "verdict": .string(verdict.rawValue), "found": .string(found),
+            "limit": .string(limit), "breach": .string(consequence.rawValue),
+        ]
+    }
+
+    fileprivate init?(_ json: JSONValue) {
+        guard let name = json["name"]?.stringValue,
+            let verdict = json["verdict"]?.stringValue.flatMap(RolloutStatus.Verdict.init),
+            let consequence = json["breach"]?.stringValue.flatMap(RolloutStatus.Consequence.init)
+        else { return nil }
+        self.init(
+            name: name, verdict: verdict, found: json["found"]?.stringValue ?? "",
+            limit: json["limit"]?.stringValue ?? "", consequence: consequence)
+    }
+}
+
+/// As `waypost rollout status --json` prints it.
+extension RolloutStatus: Codable {
+    /// Reads what ``encode(to:)`` wrote.
+    public init(from decoder: any Decoder) throws {
+        self = try decoder.read { (json) throws(Failure) in try RolloutStatus(json) }
+    }
+
+    /// Writes it as `waypost rollout status --json` does.
+    public func encode(to encoder: any Encoder) throws { try json.encode(to: encoder) }
+}
+
+/// How a roll-out ended, or why its controller did.
+public enum RolloutOutcome: Sendable, Hashable {
+    /// The map is in force in the whole group.
+    case done
+    /// The group is back on the map before.
+    case takenBack(why: String)
+    /// A gate or a person stopped it; somebody decides.
+    case paused(why: String)
+    /// Another controller steers it now.
+    case superseded(by: String)
+}

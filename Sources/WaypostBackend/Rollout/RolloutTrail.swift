@@ -1,0 +1,106 @@
+package import Waypost
+package import WaypostMessages
+
+/// The audit of a group's roll-outs: a chain in which each entry names the bytes of the one before.
+package struct RolloutTrail: Sendable {
+    /// The last entry and its digest.
+    package private(set) var last: (number: Int64, digest: String)?
+
+    package init() {}
+
+    /// Takes note of an entry that is there already.
+    package mutating func saw(_ payload: [UInt8]) {
+        guard let json = try? JSONValue(parsing: payload, limits: .trustedFile),
+            let entry = try? RolloutAudit(json), entry.number > last?.number ?? 0
+        else { return }
+        last = (entry.number, SHA256.label(SHA256.digest(of: payload)))
+    }
+
+    /// The next entry.
+    package mutating func append(
+        _ event: String, of control: RolloutControl, by author: String, why: String?, evidence: JSONValue?,
+        at wall: Int64
+    ) -> RolloutAudit {
+        let entry = RolloutAudit(
+            number: (last?.number ?? 0) + 1, at: wall, id: control.id, epoch: control.epoch,
+            sequence: control.sequence, author: author, event: event, why: why, evidence: evidence,
+            previous: last?.digest)
+        last = (entry.number, SHA256.label(SHA256.digest(of: entry.encoded())))
+        return entry
+    }
+}
+
+/// What became of roll-outs, read back and checked.
+public struct RolloutHistory: Sendable, Hashable {
+    /// One entry.
+    public struct Entry: Sendable, Hashable {
+        /// Counts the entries of the group, from 1.
+        public let number: Int64
+        /// In milliseconds since 1970, by the clock of who wrote it.
+        public let at: Int64
+        /// The roll-out.
+        public let id: String
+        /// What happened: `start`, `stage`, `pause`, `take-back` and others.
+        public let event: String
+        /// Who did it.
+        public let author: String
+        /// Why.
+        public let why: String?
+
+        let wire: RolloutAudit
+    }
+
+    /// The entries, the oldest first.
+    public let entries: [Entry]
+    /// Where the chain is broken: each a sentence; empty when every entry names the one before.
+    public let faults: [String]
+
+    /// - Parameter payloads: The entries as they are kept, in any order.
+    package init(_ payloads: [[UInt8]]) {
+        var read: [Int64: (entry: RolloutAudit, digest: String)] = [:]
+        var faults: [String] = []
+        for payload in payloads where !payload.isEmpty {
+            guard let json = try? JSONValue(parsing: payload, limits: .trustedFile),
+                let entry = try? RolloutAudit(json)
+            else {
+                faults.append("an entry can't be read")
+                continue
+            }
+            let digest = SHA256.label(SHA256.digest(of: payload))
+            if let known = read[entry.number], known.digest != digest {
+                faults.append("there are two entries \(entry.number) with different content")
+            }
+            read[entry.number] = (entry, digest)
+        }
+        let sorted = read.values.sorted { $0.entry.number < $1.entry.number }
+        for (before, after) in zip(sorted, sorted.dropFirst()) {
+            guard after.entry.number == before.entry.number + 1 else {
+                faults.append(
+                    "entries \(before.entry.number + 1) to \(after.entry.number - 1) are missing")
+                continue
+            }
+            if after.entry.previous != before.digest {
+                faults.append("entry \(after.entry.number) does not follow entry \(before.entry.number)")
+            }
+        }
+        if let first = sorted.first?.entry, first.number == 1, first.previous != nil {
+            faults.append("entry 1 follows another one")
+        }
+        entries = sorted.map { entry, _ in
+            Entry(
+                number: entry.number, at: entry.at, id: entry.id, event: entry.event, author: entry.author,
+                why: entry.why, wire: entry)
+        }
+        self.faults = faults
+    }
+
+    /// Whether every entry names the one before.
+    public var isWhole: Bool { faults.isEmpty }
+}
+
+extension RolloutHistory.Entry {
+    /// The entry as it is kept.
+    package var json: JSONValue {
+        (try? JSONValue(parsing: wire.encoded(), limits: .trustedFile)) ?? .null
+    }
+}
