@@ -29,7 +29,7 @@ struct WaypostCommand: AsyncParsableCommand {
                 name: "Control agents",
                 subcommands: [
                     OpenCommand.self, CallCommand.self, NavigateCommand.self, CancelCommand.self,
-                    RelocateCommand.self, MapCommand.self,
+                    RelocateCommand.self, MapCommand.self, RolloutCommand.self, KeeperCommand.self,
                     LogCommand.self, DescribeCommand.self,
                 ]),
             CommandGroup(
@@ -40,7 +40,7 @@ struct WaypostCommand: AsyncParsableCommand {
                     FailuresCommand.self,
                     PingCommand.self,
                     HealthCommand.self, DoctorCommand.self, ExplainCommand.self, BenchCommand.self,
-                    ForgetCommand.self, ProfileCommand.self,
+                    ForgetCommand.self, RetainedCommand.self, ProfileCommand.self,
                 ]),
             CommandGroup(
                 name: "Try routes and maps, also without a broker",

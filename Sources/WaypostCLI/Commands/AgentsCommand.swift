@@ -22,6 +22,7 @@ struct AgentsCommand: OperatorCommand {
               waypost agents --group lobby --problem
               waypost agents --state lost --state shut-down --sort since
               waypost agents --watch
+              waypost agents --ask --spread 1s
               waypost agents -o wide
               waypost agents --json | jq -r 'select(.state.state == "online") | .agent'
             """)
@@ -62,6 +63,16 @@ struct AgentsCommand: OperatorCommand {
     @Flag(help: "Wrap long lines instead of truncating them.")
     var wrap = false
 
+    @Flag(
+        help: ArgumentHelp(
+            "Ask all agents, rather than read what the broker keeps: that finds them at brokers that keep nothing."
+        ))
+    var ask = false
+
+    @Option(
+        help: ArgumentHelp("The time over which they spread their answers. (default: 2s)", valueName: "time"))
+    var spread: TimeSpan?
+
     @Flag(name: .shortAndLong, help: "Keep running, and print an agent again whenever its state changes.")
     var watch = false
 
@@ -86,6 +97,11 @@ struct AgentsCommand: OperatorCommand {
             )
         }
         guard form == nil || form == "wide" else { throw ValidationError("-o must be wide") }
+        guard !ask || !watch else { throw ValidationError("--ask asks once, without --watch") }
+        guard spread == nil || ask else { throw ValidationError("--spread needs --ask") }
+        guard (spread ?? .seconds(2)).milliseconds <= Command.maximumSpread else {
+            throw ValidationError("--spread must be at most a minute")
+        }
         guard !names || (!watch && form == nil) else {
             throw ValidationError("--names prints the names alone, without -o and --watch")
         }
@@ -94,7 +110,10 @@ struct AgentsCommand: OperatorCommand {
     func perform() async throws {
         let settings = try await broker.resolved(as: sender.name)
         let reader = RosterReader(settings)
-        let (roster, isComplete) = try await reader.roster(within: wait.duration)
+        let (roster, isComplete) =
+            ask
+            ? (try await reader.ask(spread: (spread ?? .seconds(2)).milliseconds), true)
+            : try await reader.roster(within: wait.duration)
         let chosen = selection.agents(of: roster, now: WallClock.now())
         if names {
             let all = sort == .attention ? chosen.map(\.agent).sorted() : chosen.map(\.agent)

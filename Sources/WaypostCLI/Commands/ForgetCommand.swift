@@ -38,7 +38,19 @@ struct ForgetCommand: OperatorCommand {
     func validate() throws { try NameCheck.check(agent, of: "agent") }
 
     func perform() async throws {
-        let retired = try await RetiredAgent.find(agent, broker.resolved(as: sender.name))
+        try await RetirementOptions(yes: yes, output: output).remove(agent, broker.resolved(as: sender.name))
+    }
+}
+
+/// The removal of what the broker keeps of an agent.
+struct RetirementOptions {
+    /// Whether nobody is asked.
+    var yes: Bool
+    var output: OutputOptions
+
+    /// - Throws: ``CommandError`` when the agent is online, or when the broker still keeps something.
+    func remove(_ agent: String, _ settings: BackendConfiguration) async throws {
+        let retired = try await RetiredAgent.find(agent, settings)
         guard retired.state?.isOnline != true else {
             throw CommandError(.failed, "\(agent) is online; stop it before it is forgotten")
         }

@@ -11,8 +11,8 @@ struct RelocateCommand: OperatorCommand {
             Sends one entry, or a document with --file (- is standard input). In a file, an object of type map, or \
             one with a rev, is the complete map: it replaces all that was sent before, patches too. Anything else \
             (one of TheRouter's entries, an array of entries, or an object of type patch) is added to the map in \
-            force, of one agent: a group takes complete maps only. A signed patch says what it builds on; that is read \
-            from the agent unless --base and --rev are given.
+            force: of one agent, or of a group, which is sent the complete map that follows, with the next rev. A \
+            signed patch says what it builds on; that is read from the agent unless --base and --rev are given.
 
             It first prints what would change, as waypost map diff does. It asks before entries disappear or a map at \
             the broker is replaced; without a terminal that needs --yes.
@@ -32,6 +32,8 @@ struct RelocateCommand: OperatorCommand {
               waypost relocate --agent k1 --file map.json --dry-run
               waypost relocate --agent k1 --file map.json --yes
               waypost relocate --group lobby --file map.json --yes
+              waypost relocate --group lobby --from scheme://cart \\
+                --to scheme://router/orders --yes
               waypost relocate --agent k1 --file map.json --sign-key release.pem --yes
             """)
 
@@ -72,9 +74,10 @@ struct RelocateCommand: OperatorCommand {
         let audience = try audience.audience
         var settings = try await broker.resolved(as: sender.name)
         settings.signer = try signing.signer()
-        let relocation = try entry.relocation(by: settings.name)
+        let maps = MapClient(settings, of: audience, wait.replyWait)
+        let relocation = try await maps.merged(try entry.relocation(by: settings.name))
         let delivery = MapDelivery(
-            maps: MapClient(settings, of: audience, wait.replyWait), output: output,
+            maps: maps, output: output,
             consent: .init(
                 toLoss: yes, toUnknownReceiver: newAgent, toInactiveEntries: allowInactive))
         guard dryRun else { return try await delivery.send(relocation) }

@@ -17,8 +17,8 @@ struct SimulateCommand: OperatorCommand {
 
             Ctrl-C, SIGTERM and --for end it, with status 0, and the broker then keeps nothing of the agents.
 
-            A roll-out is rehearsed with the map that is in force now (--map-of), and the next one sent with \
-            waypost relocate.
+            A roll-out is rehearsed with the map that is in force now (--map-of) and waypost rollout start; \
+            --traffic opens the URLs that it is about, and --map-fault makes the next map a bad one.
 
             Examples:
               waypost simulate --for 2s
@@ -26,6 +26,7 @@ struct SimulateCommand: OperatorCommand {
                 --for 5s
               waypost simulate --agents 100 --faults flapping,wrong-clock \\
                 --map-of map.json --for 2s
+              waypost simulate --agents 200 --traffic 6 --map-fault 42:fail=50% --for 2s
             """)
 
     @Option(help: "How many agents.")
@@ -60,6 +61,18 @@ struct SimulateCommand: OperatorCommand {
 
     @Option(help: ArgumentHelp("Failures a minute, of all together.", valueName: "number"))
     var failureRate = 6.0
+
+    @Option(
+        help: ArgumentHelp(
+            "Opens a minute of each agent, of URLs that a roll-out is about.", valueName: "number"))
+    var traffic = 0.0
+
+    @Option(
+        name: .customLong("map-fault"), parsing: .singleValue,
+        help: ArgumentHelp(
+            "What a revision of a map breaks where it is in force: 42:fail=5% of these opens, 42:die=10% of the agents, 42:refuse=2.3.0. May be repeated.",
+            valueName: "rev:what"), transform: MapFault.init)
+    var mapFaults: [MapFault] = []
 
     @Option(
         help: ArgumentHelp(
@@ -105,6 +118,7 @@ struct SimulateCommand: OperatorCommand {
             throw ValidationError("--groups names a group twice")
         }
         guard (0...10_000).contains(logRate) else { throw ValidationError("--log-rate must be 0 to 10000") }
+        guard (0...10_000).contains(traffic) else { throw ValidationError("--traffic must be 0 to 10000") }
         guard (0...100_000).contains(failureRate) else {
             throw ValidationError("--failure-rate must be 0 to 100000")
         }
@@ -122,6 +136,7 @@ struct SimulateCommand: OperatorCommand {
             map: try mapOf.map { try FleetOptions.map($0) },
             seed: seed ?? UInt64.random(in: 1...999_999), topics: settings.topics, broker: settings.place)
         plan.hasOwnSessions = ownSessions
+        (plan.traffic, plan.mapFaults) = (traffic, mapFaults)
         let simulation: Simulation
         do {
             simulation = try Simulation(plan, at: settings, sessions: sessions, directory: directory)

@@ -33,6 +33,10 @@ struct FleetPlan: Sendable {
     var logRate = 5.0
     /// Failures a minute, of all agents together.
     var failureRate = 6.0
+    /// Opens a minute of each agent, of URLs that a roll-out is about.
+    var traffic = 0.0
+    /// What revisions of maps break.
+    var mapFaults: [MapFault] = []
     var map: StandingMap?
     var seed: UInt64 = 1
     var topics = Topics.standard

@@ -4,6 +4,10 @@ struct FleetSchedule: Sendable {
         case health, lost, returned, line, failure
         /// A line of an agent that was asked for more.
         case askedLine
+        /// What is reported of a roll-out after a while, and what was counted in it.
+        case report, counts
+        /// An open of a URL that a roll-out is about, of some agent.
+        case traffic
     }
 
     struct Entry: Sendable {

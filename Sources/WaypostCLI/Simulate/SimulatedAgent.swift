@@ -1,8 +1,18 @@
+import WaypostAgent
 import WaypostMessages
 
 /// What of a simulated agent is its own; all it has in common with others is elsewhere, so that it stays small.
 struct SimulatedAgent: Sendable {
+    /// Those in force.
     var maps: SimulatedMaps
+    /// The same without the candidates of roll-outs.
+    var base: SimulatedMaps
+    /// Its part in the roll-outs of its groups, by layer.
+    var rollouts: [String: RolloutMember] = [:]
+    /// The layers whose candidates do not fit here.
+    var refusedCandidates: Set<String> = []
+    /// Whether it has counted opens that it did not publish.
+    var hasCounts = false
     var fault: SimulatedFault?
     /// Which of several forms of its fault it has.
     var variant: UInt8
@@ -30,6 +40,7 @@ struct SimulatedAgent: Sendable {
 
     init(_ maps: SimulatedMaps, _ fault: SimulatedFault?, chance: SeededChance) {
         self.maps = maps
+        base = maps
         self.fault = fault
         self.chance = chance
         variant = UInt8.random(in: 0...255, using: &self.chance)

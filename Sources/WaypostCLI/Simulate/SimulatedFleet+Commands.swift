@@ -38,6 +38,8 @@ extension SimulatedFleet {
             return members.flatMap {
                 apply(message, MapRecord.patchLayer, topic.audience, $0, at: now)
             }
+        case .candidate(let group): return tookCandidate(message.payload, of: group, members, at: now)
+        case .rollout(let group): return tookControl(message.payload, of: group, members, at: now)
         case .echo: return []
         }
     }

@@ -87,7 +87,7 @@ extension SimulatedFleet {
         var report = FailureReport(
             id: Identifier.ulid(at: clock, using: &chance), code: code, origin: origin, ref: ref,
             url: url.map(redaction.masked), detail: redaction.masked(detail), nearest: nearest, at: clock)
-        report.map = agents[index].maps.inForce
+        report.map = mapInForce(index)
         change(index) { $0.chance = chance }
         remember(report, of: index, in: \.failures)
         let topic = plan.topics.failures(of: plan.name(index))

@@ -37,7 +37,7 @@ struct SimulatedFleet: Sendable {
     }
 
     let plan: FleetPlan
-    private(set) var agents: [SimulatedAgent]
+    var agents: [SimulatedAgent]
     /// What is the same in all of them.
     private let limits: JSONValue
     let configuration: AgentConfiguration
@@ -52,6 +52,9 @@ struct SimulatedFleet: Sendable {
     var running: Set<SimulatedCommand.Key> = []
     /// The last document of each layer that came, for agents that are away: the broker keeps it for them.
     private var standing: [Audience: [UInt8]] = [:]
+    /// Roll-outs, by layer.
+    var rollouts: [String: RolloutDocuments] = [:]
+    var chosenMaps: [Chosen.Key: Chosen] = [:]
     private var taken: [Taken.Key: Taken] = [:]
     var chance: SeededChance
     /// 5 or 4.
@@ -101,6 +104,7 @@ struct SimulatedFleet: Sendable {
         for index in agents.indices where agents[index].fault == .mapRefused { refuseMap(index, at: now) }
         if plan.logRate > 0 { scheduleNext(.line, after: now) }
         if plan.failureRate > 0 { scheduleNext(.failure, after: now) }
+        if plan.traffic > 0 { scheduleNext(.traffic, after: now) }
     }
 
     /// As many of each as its weight says.
@@ -167,19 +171,38 @@ struct SimulatedFleet: Sendable {
         let agent = agents[index]
         let clock = agent.clock(at: now)
         let key = Taken.Key(
-            maps: ObjectIdentifier(agent.maps), digest: SHA256.digest(of: payload), layer: layer,
+            maps: ObjectIdentifier(agent.base), digest: SHA256.digest(of: payload), layer: layer,
             audience: audience, clock: clock - now)
         if let known = taken[key], now - known.at <= Self.shared {
-            agents[index].maps = known.after
+            replaceBase(index, known.after, at: now)
             return known.outcome
         }
         let rules = MapDocument.Rules(
             maximumBytes: configuration.limits.mapBytes, limits: configuration.limits.json, trusted: .none)
-        let (after, outcome) = agent.maps.taking(
+        let (after, outcome) = agent.base.taking(
             payload, on: layer, for: audience, at: clock, isClockCorrect: !agent.knowsItsClockIsWrong, rules)
-        taken[key] = Taken(before: agent.maps, after: after, outcome: outcome, at: now)
-        agents[index].maps = after
+        taken[key] = Taken(before: agent.base, after: after, outcome: outcome, at: now)
+        replaceBase(index, after, at: now)
         return outcome
+    }
+
+    /// Another map of its own is in force; roll-outs lay their candidates over it.
+    private mutating func replaceBase(_ index: Int, _ maps: SimulatedMaps, at now: Int64) {
+        guard agents[index].base !== maps else { return }
+        agents[index].base = maps
+        agents[index].refusedCandidates = []
+        agents[index].maps = maps
+        if !agents[index].rollouts.isEmpty { _ = decide(index, delayed: false, at: now) }
+    }
+
+    /// The entries of the map that the broker keeps for a group, or that was in force from the beginning.
+    func standingEntries(_ key: String) -> [RelocationEntry] {
+        let audience = Audience.group(String(key.dropFirst()))
+        let payload = standing[audience] ?? plan.map.flatMap { $0.audience == audience ? $0.payload : nil }
+        guard let payload, let json = try? JSONValue(parsing: payload, limits: .trustedFile) else {
+            return []
+        }
+        return (try? MapDocument(map: json))?.entries ?? []
     }
 
     // MARK: Coming and going
@@ -211,6 +234,7 @@ struct SimulatedFleet: Sendable {
         let lost = AgentState.Cause(nil, "the broker ended the connection", at: agents[index].clock(at: now))
         var steps = [FleetStep.publish(state(index, .birth, last: isFirst ? nil : lost, at: now), by: index)]
         takeStanding(index, at: now)
+        takeStandingRollouts(index, at: now)
         steps.append(health(index, at: now))
         steps += documents(index)
         if !isFirst {
@@ -304,6 +328,11 @@ struct SimulatedFleet: Sendable {
                     .askedLine, of: index,
                     at: entry.due + Int64.random(in: 300...1_500, using: &agents[index].chance))
             case .askedLine: overrides[index] = nil
+            case .report: steps += publishReport(index)
+            case .counts: steps += publishCounts(index)
+            case .traffic:
+                steps += traffic(at: entry.due)
+                scheduleNext(.traffic, after: entry.due)
             case .failure:
                 steps += failure(at: entry.due)
                 scheduleNext(.failure, after: entry.due)
@@ -326,7 +355,12 @@ struct SimulatedFleet: Sendable {
 
     /// The next line or failure of the fleet: at its rate, but not like a clock.
     private mutating func scheduleNext(_ event: FleetSchedule.Event, after now: Int64) {
-        let mean = event == .line ? 1_000 / plan.logRate : 60_000 / plan.failureRate
+        let mean =
+            switch event {
+            case .line: 1_000 / plan.logRate
+            case .traffic: 60_000 / (plan.traffic * Double(plan.count))
+            default: 60_000 / plan.failureRate
+            }
         let pause = mean * Double.random(in: 0.2...1.8, using: &chance)
         schedule.add(event, of: -1, at: now + max(1, Int64(pause.rounded())))
     }
@@ -379,9 +413,10 @@ struct SimulatedFleet: Sendable {
         ]
     }
 
-    func applied(_ index: Int) -> FleetStep {
+    func applied(_ index: Int, at now: Int64 = 0) -> FleetStep {
         let name = plan.name(index)
-        let applied = agents[index].maps.applied(by: name).cut(to: configuration.limits.packetBytes)
+        var applied = agents[index].maps.applied(by: name).cut(to: configuration.limits.packetBytes)
+        applied.rollouts = reports(index, at: now)
         return .publish(.retained(plan.topics.applied(of: name), applied.encoded()), by: index)
     }
 

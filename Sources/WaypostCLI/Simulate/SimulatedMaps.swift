@@ -1,3 +1,4 @@
+import Threading
 import Waypost
 import WaypostAgent
 import WaypostMessages
@@ -30,6 +31,8 @@ final class SimulatedMaps: Sendable {
     let compiled: CompiledRelocation
     /// As long as no condition asks for the agent.
     private let common: AppliedMap
+    /// What came of URLs, which is the same for all.
+    private let resolved = Guarded<[String: Failure?]>([:])
 
     /// No map yet.
     convenience init(_ build: SimulatedBuild, groups: [String]) throws {
@@ -81,6 +84,44 @@ final class SimulatedMaps: Sendable {
             }
             return Result { () throws(Failure) in try listing.page(request, bytes: bytes) }
         }
+    }
+
+    // MARK: Candidates
+
+    /// The same with candidates in the place of some layers, as far as they fit: the later over the earlier.
+    func choosing(
+        _ candidates: [(key: String, payload: [UInt8])], at now: Int64, _ rules: MapDocument.Rules
+    ) -> (SimulatedMaps, refused: [String: Failure]) {
+        var refused: [String: Failure] = [:]
+        var maps = self
+        for key in layers.keysInOrder {
+            guard let payload = candidates.first(where: { $0.key == key })?.payload else { continue }
+            do throws(Failure) {
+                let document = try MapDocument(payload, isPatch: false, rules)
+                var next = maps.layers
+                try next.takeCandidate(
+                    document, of: key, for: .group(String(key.dropFirst())),
+                    digest: SHA256.digest(of: payload), bytes: payload.count,
+                    by: document.author ?? document.id, at: now, isClockCorrect: true)
+                next.chosen.insert(key)
+                do throws(RelocationError) {
+                    maps = try SimulatedMaps(build, next, past: past)
+                } catch {
+                    throw Failure(error)
+                }
+            } catch {
+                refused[key] = error
+            }
+        }
+        return (maps, refused)
+    }
+
+    /// Why a URL would not be opened; nil when it would.
+    func resolve(_ url: String, for agent: String) -> Failure? {
+        if !isPersonal, let known = resolved.withLock({ $0[url] }) { return known }
+        let error = build.look(self, agent) { $0.resolve(url).error }
+        if !isPersonal { resolved.withLock { $0[url] = .some(error) } }
+        return error
     }
 
     // MARK: Documents

@@ -162,11 +162,14 @@ final class Simulation: Sendable {
         configuration.queueByteLimit = 1 << 30
         if let agent {
             let groups = plan.group(agent).map { [plan.groups[$0]] } ?? []
-            configuration.subscriptions = plan.topics.filters(of: plan.name(agent), groups: groups)
+            // A real agent subscribes to candidates only where it is chosen.
+            let candidates = (["all"] + groups).map { plan.topics.candidate(of: $0) }
+            configuration.subscriptions =
+                (plan.topics.filters(of: plan.name(agent), groups: groups) + candidates)
                 .map { Subscription($0) }
         } else if number == 0, !plan.hasOwnSessions {
             // One reads for all: what is for others is not looked at.
-            configuration.subscriptions = ["cmd/+", "map", "map/patch"].map {
+            configuration.subscriptions = ["cmd/+", "map", "map/patch", "map/next", "rollout"].map {
                 Subscription("\(plan.topics.root)/+/\($0)")
             }
         }

@@ -1,0 +1,140 @@
+import ArgumentParser
+import Waypost
+import WaypostBackend
+import WaypostMessages
+
+struct RetainedCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "retained",
+        abstract: "List, compare or remove what the broker keeps of an agent.",
+        discussion: """
+            Examples:
+              waypost retained list --agent k1
+              waypost retained diff --agent k1
+              waypost retained clear --agent kiosk-9
+            """,
+        subcommands: [RetainedListCommand.self, RetainedDiffCommand.self, RetainedClearCommand.self],
+        defaultSubcommand: RetainedListCommand.self)
+}
+
+/// The agent, and how the broker is reached.
+struct RetainedTarget: ParsableArguments {
+    @Option(help: "The agent.", completion: .agents)
+    var agent: String
+
+    @OptionGroup
+    var output: OutputOptions
+
+    @OptionGroup(title: "Sender", visibility: .shared)
+    var sender: SenderOptions
+
+    @OptionGroup(title: "Broker", visibility: .shared)
+    var broker: BrokerOptions
+
+    func validate() throws { try NameCheck.check(agent, of: "--agent") }
+
+    func settings() async throws -> BackendConfiguration { try await broker.resolved(as: sender.name) }
+}
+
+struct RetainedListCommand: OperatorCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "list",
+        abstract: "List what the broker keeps of an agent.",
+        discussion: """
+            Examples:
+              waypost retained list --agent k1
+            """)
+
+    @OptionGroup
+    var target: RetainedTarget
+
+    var output: OutputOptions { target.output }
+
+    func perform() async throws {
+        let kept = try await RetainedDocuments.read(target.agent, target.settings())
+        if output.isJSON {
+            for document in kept.documents {
+                Terminal.print(json: [
+                    "topic": .string(document.topic), "bytes": .int(Int64(document.bytes)),
+                    "text": .string(document.text),
+                ])
+            }
+        } else if kept.documents.isEmpty {
+            Terminal.print("the broker keeps nothing of \(target.agent)")
+        } else {
+            let table = TextTable(
+                columns: [.init("TOPIC"), .init("BYTES"), .init("WHAT")],
+                rows: kept.documents.map { [$0.topic, String($0.bytes), $0.text].map(TextTable.cell) })
+            for line in table.lines(within: Terminal.width).flatMap(\.self) {
+                Terminal.print(TerminalText(line))
+            }
+        }
+    }
+}
+
+struct RetainedDiffCommand: OperatorCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "diff",
+        abstract: "Show where what the broker keeps differs from what the agent says now.",
+        discussion: """
+            The agent is asked. Exit status 1 when something differs.
+
+            Examples:
+              waypost retained diff --agent k1
+            """)
+
+    @OptionGroup
+    var target: RetainedTarget
+
+    @OptionGroup
+    var wait: WaitOptions
+
+    var output: OutputOptions { target.output }
+
+    func perform() async throws {
+        let settings = try await target.settings()
+        let kept = try await RetainedDocuments.read(target.agent, settings)
+        var health: JSONValue?
+        let ping = try CommandRequest(
+            asking: .ping(), of: .agent(target.agent), settings, signer: nil, ReplyWait(atMost: .seconds(3)))
+        do {
+            _ = try await ping.perform { if $0.isOK { health = $0.reply.result } }
+        } catch let error as BackendError where [.noReply, .unknownReceiver].contains(error.kind) {
+            // That it is silent is what is to be said.
+        }
+        let differences = kept.differences(from: health)
+        if output.isJSON {
+            for difference in differences { Terminal.print(json: ["difference": .string(difference)]) }
+        } else if differences.isEmpty {
+            Terminal.print("the broker keeps what \(target.agent) says")
+        } else {
+            for difference in differences { Terminal.print(TerminalText(difference)) }
+        }
+        guard differences.isEmpty else { throw Exit.failed }
+    }
+}
+
+struct RetainedClearCommand: OperatorCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "clear",
+        abstract: "Remove what the broker keeps of an agent that is gone.",
+        discussion: """
+            It asks first. The same as waypost forget.
+
+            Examples:
+              waypost retained clear --agent kiosk-9
+              waypost retained clear --agent kiosk-9 --yes
+            """)
+
+    @Flag(help: "Do not ask.")
+    var yes = false
+
+    @OptionGroup
+    var target: RetainedTarget
+
+    var output: OutputOptions { target.output }
+
+    func perform() async throws {
+        try await RetirementOptions(yes: yes, output: output).remove(target.agent, target.settings())
+    }
+}

@@ -1,0 +1,46 @@
+import ArgumentParser
+import WaypostBackend
+import WaypostMessages
+
+struct RolloutPlanCommand: OperatorCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "plan",
+        abstract: "Show what a roll-out would do; nothing is changed.",
+        discussion: """
+            The map is checked against each distinct list of routes in the group: missing targets, cycles, refusals. \
+            It prints the agents of each stage. Exit status 1 when it must not begin.
+
+            Examples:
+              waypost rollout plan --group lobby --file map.json
+              waypost rollout plan --group lobby --file map.json \\
+                --stages 3,10%,100% --json
+            """)
+
+    @Option(help: ArgumentHelp("The map, with a rev above the one in force.", valueName: "file"))
+    var file: String
+
+    @Option(help: "The id that it would have: it says which agents come first.")
+    var id = "plan"
+
+    @OptionGroup
+    var stages: RolloutStageOptions
+
+    @OptionGroup
+    var target: RolloutTarget
+
+    var output: OutputOptions { target.output }
+
+    func validate() throws { try NameCheck.check(id, of: "--id") }
+
+    func perform() async throws {
+        let settings = try await target.settings()
+        let map = try RelocationOptions.relocation(file: file, by: settings.name)
+        let plan = try await RolloutPlanner(settings, group: target.name, stages.options()).plan(map, id: id)
+        if output.isJSON {
+            Terminal.print(json: plan.json)
+        } else {
+            for line in target.text.lines(plan) { Terminal.print(line) }
+        }
+        guard plan.isClear else { throw Exit.failed }
+    }
+}

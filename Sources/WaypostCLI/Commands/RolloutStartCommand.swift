@@ -1,0 +1,61 @@
+import ArgumentParser
+import Waypost
+import WaypostBackend
+import WaypostMessages
+
+struct RolloutStartCommand: OperatorCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "start",
+        abstract: "Roll a map out, and wait for the end.",
+        discussion: """
+            First it checks what waypost rollout plan checks. Then it goes from stage to stage as long as the gates \
+            pass. Ctrl-C leaves the roll-out as it is; waypost rollout resume goes on.
+
+            Examples:
+              waypost rollout start --group lobby --file map.json --id r-7
+              waypost rollout start --group lobby --file map.json \\
+                --stages 5,20%,100% --dwell 10m,5m
+              waypost rollout start --group lobby --file map.json \\
+                --include kiosk-1 --tail 0s
+              waypost rollout start --group all --file map.json --sign-key release.pem
+            """)
+
+    @Option(help: ArgumentHelp("The map, with a rev above the one in force.", valueName: "file"))
+    var file: String
+
+    @Option(help: ArgumentHelp("Its id, another one each time.", discussion: "Default: a new one."))
+    var id: String?
+
+    @Option(help: ArgumentHelp("A word about it, for people.", valueName: "text"))
+    var why: String?
+
+    @OptionGroup
+    var stages: RolloutStageOptions
+
+    @OptionGroup(title: "Signing", visibility: .shared)
+    var signing: SignOptions
+
+    @OptionGroup
+    var target: RolloutTarget
+
+    var output: OutputOptions { target.output }
+
+    func validate() throws { try NameCheck.check(id, of: "--id") }
+
+    func perform() async throws {
+        var settings = try await target.settings()
+        settings.signer = try signing.signer()
+        let group = try target.name
+        var map = try RelocationOptions.relocation(file: file, by: settings.name)
+        if let signer = settings.signer { map = try map.signed(by: signer, for: .group(group)) }
+        let name = id ?? "r-\(Identifier.short().lowercased())"
+        let options = try stages.options()
+        let plan = try await RolloutPlanner(settings, group: group, options).plan(map, id: name)
+        guard plan.isClear, let document = RolloutDirector.Document(map.payload) else {
+            throw BackendError(.notSent, "not begun: \(plan.faults.joined(separator: "; "))")
+        }
+        for notice in plan.notices.prefix(20) { Terminal.note("waypost: \(notice)") }
+        try await target.steer(
+            .start(id: name, document, why: why), options, foreseen: plan.foreseen, at: settings)
+    }
+}

@@ -1,0 +1,118 @@
+import ArgumentParser
+import Waypost
+import WaypostBackend
+import WaypostMessages
+
+struct RolloutStatusCommand: OperatorCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "status",
+        abstract: "Show how far a roll-out is, and what its gates say.",
+        discussion: """
+            The numbers are those of the controller; without one only the control document is shown.
+
+            Examples:
+              waypost rollout status --group lobby
+              waypost rollout status --group lobby --json | jq .state
+            """)
+
+    @OptionGroup
+    var target: RolloutTarget
+
+    var output: OutputOptions { target.output }
+
+    func perform() async throws {
+        let group = try target.name
+        guard let status = try await RolloutReader(target.settings(), group: group).status() else {
+            throw CommandError(.noReply, "there was no roll-out in @\(group)")
+        }
+        RolloutPrinter(target.text, isJSON: output.isJSON).show(status)
+    }
+}
+
+struct RolloutWatchCommand: OperatorCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "watch",
+        abstract: "Follow a roll-out until it ends: its stages as a bar, each gate with its number.",
+        discussion: """
+            Exit status: 0 done, 1 taken back, 3 paused.
+
+            Examples:
+              waypost rollout watch --group lobby
+              waypost rollout watch --group lobby --json
+            """)
+
+    @OptionGroup
+    var target: RolloutTarget
+
+    var output: OutputOptions { target.output }
+
+    func perform() async throws {
+        let group = try target.name
+        let printer = RolloutPrinter(target.text, isJSON: output.isJSON)
+        var outcome: RolloutOutcome?
+        try await RolloutReader(target.settings(), group: group).follow { status in
+            guard let status else {
+                Terminal.note("waypost: there was no roll-out in @\(group) yet")
+                return true
+            }
+            printer.show(status)
+            outcome = status.outcome
+            return outcome == nil
+        }
+        if let outcome { try printer.end(outcome) }
+    }
+}
+
+extension RolloutStatus {
+    /// How it ended; nil while it goes on.
+    fileprivate var outcome: RolloutOutcome? {
+        switch state {
+        case "done": .done
+        case "taken-back": .takenBack(why: why ?? "")
+        case "paused": .paused(why: why ?? "")
+        default: nil
+        }
+    }
+}
+
+struct RolloutHistoryCommand: OperatorCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "history",
+        abstract: "Show what became of a group's roll-outs, and check that nothing is missing.",
+        discussion: """
+            The broker keeps the last 64 entries; each names the bytes of the one before. Exit status 1 when the chain \
+            is broken.
+
+            Examples:
+              waypost rollout history --group lobby
+              waypost rollout history --group lobby --json > audit.jsonl
+              waypost rollout history --file audit.jsonl
+            """)
+
+    @Option(help: ArgumentHelp("Check these lines instead.", valueName: "file"))
+    var file: String?
+
+    @OptionGroup
+    var target: RolloutTarget
+
+    var output: OutputOptions { target.output }
+
+    func perform() async throws {
+        let history: RolloutHistory
+        if let file {
+            let bytes = try InputFile.read(file, purpose: "audit")
+            history = RolloutHistory(bytes.split(separator: UInt8(ascii: "\n")).map(Array.init))
+        } else {
+            history = try await RolloutReader(target.settings(), group: target.name).history()
+        }
+        if output.isJSON {
+            for entry in history.entries { Terminal.print(json: entry.json) }
+            for fault in history.faults { Terminal.note("waypost: \(fault)") }
+        } else if history.entries.isEmpty {
+            Terminal.print("no roll-out is recorded")
+        } else {
+            for line in target.text.lines(history) { Terminal.print(line) }
+        }
+        guard history.isWhole else { throw Exit.failed }
+    }
+}

@@ -1,0 +1,172 @@
+import ArgumentParser
+import Threading
+import Waypost
+import WaypostBackend
+import WaypostMessages
+
+/// The group of a roll-out, and how it is printed and reached.
+struct RolloutTarget: ParsableArguments {
+    @Option(help: "The group; every agent is in the group all.", completion: .groups)
+    var group: String?
+
+    @OptionGroup
+    var output: OutputOptions
+
+    @OptionGroup(title: "Sender", visibility: .shared)
+    var sender: SenderOptions
+
+    @OptionGroup(title: "Broker", visibility: .shared)
+    var broker: BrokerOptions
+
+    func validate() throws { try NameCheck.check(group, of: "--group") }
+
+    /// Checked when the command runs, so that a misspelt option is reported first.
+    var name: String {
+        get throws(CommandError) {
+            guard let group else { throw CommandError(.usage, "name the group with --group GROUP") }
+            return group
+        }
+    }
+
+    var text: RolloutText { RolloutText(style: output.style, width: Terminal.width) }
+
+    func settings() async throws -> BackendConfiguration { try await broker.resolved(as: sender.name) }
+
+    /// Steers, shows what happens, and ends with the status of the outcome.
+    func steer(
+        _ order: RolloutDirector.Order, _ options: RolloutOptions = RolloutOptions(),
+        foreseen: Set<Int>? = nil,
+        at settings: BackendConfiguration
+    ) async throws {
+        let printer = RolloutPrinter(text, isJSON: output.isJSON)
+        let controller = RolloutController(
+            settings, group: try name, options, foreseen: foreseen, observe: { printer.show($0) })
+        try printer.end(try await controller.run(order))
+    }
+}
+
+/// Shows a roll-out as it goes on.
+final class RolloutPrinter: Sendable {
+    private let text: RolloutText
+    private let isJSON: Bool
+    /// What was shown last, without the numbers.
+    private let shown = Guarded<[String]>([])
+
+    init(_ text: RolloutText, isJSON: Bool) { (self.text, self.isJSON) = (text, isJSON) }
+
+    func show(_ status: RolloutStatus) {
+        guard !isJSON else {
+            Terminal.print(json: status.json)
+            return
+        }
+        // For people not each number that changes, but what it comes to.
+        let verdicts = status.gates.map { "\($0.name) \($0.verdict.rawValue)" }
+        let tenth = status.online == 0 ? 0 : status.onNext * 10 / status.online
+        let essence =
+            [status.state, "\(status.stage)", status.why ?? "", status.holder ?? "", "\(tenth)"]
+            + [status.standstill ?? ""] + verdicts
+        let isNews = shown.withLock { shown in
+            defer { shown = essence }
+            return shown != essence
+        }
+        guard isNews else { return }
+        for line in text.lines(status) { Terminal.print(line) }
+    }
+
+    /// Says how it ended.
+    ///
+    /// - Throws: ``Exit`` 1 when it was taken back, 3 when it is paused or another one steers it.
+    func end(_ outcome: RolloutOutcome) throws {
+        let (word, sentence, exit): (String, String, Exit) =
+            switch outcome {
+            case .done: ("done", "done", .ok)
+            case .takenBack(let why): ("taken-back", "taken back: \(why)", .failed)
+            case .paused(let why): ("paused", "paused: \(why); waypost rollout resume goes on", .noReply)
+            case .superseded(let name): ("superseded", "\(name) steers it now", .noReply)
+            }
+        if isJSON {
+            Terminal.print(json: ["outcome": .string(word), "detail": .string(sentence)])
+        } else {
+            Terminal.print(TerminalText(sentence))
+        }
+        guard exit == .ok else { throw exit }
+    }
+}
+
+/// How a roll-out goes.
+struct RolloutStageOptions: ParsableArguments {
+    @Option(
+        help: ArgumentHelp(
+            "The stages: shares of the agents, or counts.", discussion: "Default: 5,1%,10%,50%,100%.",
+            valueName: "list"))
+    var stages: String?
+
+    @Option(
+        help: ArgumentHelp(
+            "How long stages last at least; the last one is for all further stages.",
+            discussion: "Default: 5m,2m.", valueName: "times"))
+    var dwell: String?
+
+    @Option(
+        parsing: .singleValue,
+        help: ArgumentHelp(
+            "An agent that is chosen from the beginning. May be repeated.", valueName: "agent"),
+        completion: .agents)
+    var include: [String] = []
+
+    @Option(
+        parsing: .singleValue,
+        help: ArgumentHelp("An agent that is never chosen. May be repeated.", valueName: "agent"),
+        completion: .agents)
+    var exclude: [String] = []
+
+    @Option(
+        help: ArgumentHelp(
+            "The time over which agents spread their reports.", discussion: "Default: 2 ms for each agent.",
+            valueName: "time"))
+    var spread: TimeSpan?
+
+    @Option(
+        help: ArgumentHelp("For how long agents do what they heard last. (default: 30m)", valueName: "time"))
+    var hold: TimeSpan?
+
+    @Flag(help: "Agents that hear nothing for that long go back to the map before.")
+    var revertWhenSilent = false
+
+    @Flag(help: "Go on although nobody opens the URLs that the map changes.")
+    var withoutTraffic = false
+
+    @Option(
+        help: ArgumentHelp(
+            "How long a breach still takes the map back after the last stage; 0s ends at once. (default: 1h)",
+            valueName: "time"))
+    var tail: TimeSpan?
+
+    func validate() throws {
+        for name in include { try NameCheck.check(name, of: "--include") }
+        for name in exclude { try NameCheck.check(name, of: "--exclude") }
+        _ = try dwells()
+    }
+
+    private func dwells() throws -> [Int64]? {
+        try dwell?.split(separator: ",").map { word in
+            guard let span = TimeSpan(argument: String(word)) else {
+                throw ValidationError("--dwell must be like 5m,2m; found \(String(word).debugDescription)")
+            }
+            return span.milliseconds
+        }
+    }
+
+    func options() throws -> RolloutOptions {
+        var options = RolloutOptions()
+        if let stages { try options.setStages(stages.split(separator: ",").map(String.init)) }
+        if let dwells = try dwells(), !dwells.isEmpty { options.dwells = dwells }
+        (options.include, options.exclude) = (include, exclude)
+        if let spread { options.spread = spread.milliseconds }
+        if let hold { options.hold = max(1, hold.milliseconds) }
+        options.revertsWhenSilent = revertWhenSilent
+        options.allowsNoTraffic = withoutTraffic
+        if let tail { options.tail = tail.milliseconds }
+        return options
+    }
+}
