@@ -39,8 +39,13 @@ struct HelpExampleTests {
         }
     }
 
-    // The console is a program of its own, which is tested by scripts/test --console.
-    @Test(arguments: pages.filter { $0.command != "console" })
+    // The console is a program of its own, which is tested by scripts/test --console; a roll-out takes minutes, and is
+    // tested in RolloutCommandTests, as the keeper is that never ends.
+    @Test(
+        arguments: pages.filter { page in
+            page.command != "console"
+                && !page.examples.contains { $0.contains("waypost rollout") || $0.contains("waypost keeper") }
+        })
     func `every example runs`(_ page: Page) async throws {
         // An agent is started by its own examples.
         let scene = try await ExampleScene(hasAgent: !["agent", "limits"].contains(page.command))
@@ -49,7 +54,9 @@ struct HelpExampleTests {
         if page.command == "logcat" { try await scene.retire("k2") }
         for (number, example) in page.examples.enumerated() {
             try scene.writeMaps(revision: (isAboutMaps ? 50 : 1) + number)
-            if ["logcat", "forget"].contains(page.command) { try await scene.retire("kiosk-9") }
+            if ["logcat", "forget", "retained", "clear"].contains(page.command) {
+                try await scene.retire("kiosk-9")
+            }
             let command = try scene.start(example)
             if ExampleScene.lasts(example) {
                 if example.contains("agents --watch") {
@@ -81,7 +88,8 @@ private final class ExampleScene: Sendable {
             ("--duration 30", "--duration 1"), ("waypost demo --slow", "waypost demo"),
             // There is no terminal to ask on.
             ("map undo --agent k1", "map undo --yes --agent k1"),
-            ("forget kiosk-9", "forget kiosk-9 --yes"), ("--yes --yes", "--yes"),
+            ("forget kiosk-9", "forget kiosk-9 --yes"),
+            ("clear --agent kiosk-9", "clear --agent kiosk-9 --yes"), ("--yes --yes", "--yes"),
         ]
     }
 

@@ -1,0 +1,197 @@
+import MQTTLink
+import TestSupport
+import Waypost
+import WaypostMessages
+
+@testable import WaypostBackend
+
+/// A roll-out in simulated time: a crowd, a controller, and a broker in memory between them.
+struct RolloutScene {
+    static let noon: Int64 = 1_795_716_000_000
+
+    let group = "lobby"
+    let topics = Topics.standard
+    var crowd: RolloutCrowd
+    var director: RolloutDirector?
+    var options = RolloutOptions()
+    /// What the broker keeps.
+    var retained: [String: MQTTMessage] = [:]
+    private(set) var now = RolloutScene.noon
+    /// All that controllers have published, leases not counted.
+    private(set) var published: [MQTTMessage] = []
+    /// Called before and after each publish of the controller; true kills it.
+    var kills: (_ number: Int, _ isBefore: Bool) -> Bool = { _, _ in false }
+    private(set) var wasKilled = false
+    /// How the last roll-out ended.
+    private(set) var outcome: RolloutOutcome?
+    private var nonce = 0
+
+    static func map(_ revision: Int64, _ entries: [JSONValue] = []) -> [UInt8] {
+        MapDocument.map(id: "m-\(revision)", revision: revision, entries: .array(entries), by: "release")
+    }
+
+    static let redirect: JSONValue = [
+        "routerType": 1, "orginPath": "scheme://router/demo", "targetPath": "scheme://router/demo1",
+    ]
+
+    init(_ count: Int, seed: UInt64 = 1, base: Int64? = 41) throws {
+        let map = base.map { Self.map($0) }
+        let id = map.flatMap { RolloutDirector.Document($0)?.id }
+        crowd = RolloutCrowd(count, base: id, seed: seed, topics: topics)
+        // Short, for time that goes on in steps of a second.
+        options.dwells = [30_000, 20_000]
+        options.tail = 0
+        options.spread = 0
+        if let map { keep(.json(topics.map(of: .group(group)), map, retain: true)) }
+        for index in crowd.agents.indices { for message in crowd.birth(index, at: now) { publish(message) } }
+    }
+
+    // MARK: The broker
+
+    private mutating func keep(_ message: MQTTMessage) {
+        guard message.retain else { return }
+        retained[message.topic] = message.payload.isEmpty ? nil : message
+    }
+
+    /// A message goes through the broker.
+    mutating func publish(_ message: MQTTMessage) {
+        var queue = [message]
+        while !queue.isEmpty {
+            var next = queue.removeFirst()
+            keep(next)
+            next.retain = false
+            director?.saw(next, at: now)
+            queue += crowd.received(next, at: now)
+        }
+    }
+
+    /// The broker restarts: agents and the controller lose their connections and come back.
+    mutating func restartBroker(losing topics: (String) -> Bool = { _ in true }, offline time: Int64 = 3_000)
+    {
+        director?.disconnected(at: now)
+        for index in crowd.agents.indices where crowd.agents[index].isOnline {
+            crowd.agents[index].isOnline = false
+        }
+        retained = retained.filter { !topics($0.key) }
+        now += time
+        for index in crowd.agents.indices { arrive(index) }
+        for message in retained.values { director?.saw(message, at: now) }
+        director?.reconnected(at: now)
+        work()
+    }
+
+    /// An agent comes back, and gets what the broker keeps.
+    mutating func arrive(_ index: Int) {
+        for message in crowd.birth(index, at: now) { publish(message) }
+        for topic in [topics.map(of: .group(group)), topics.rollout(of: group)] {
+            guard let message = retained[topic] else { continue }
+            for answer in crowd.received(message, only: index, at: now) { publish(answer) }
+        }
+    }
+
+    // MARK: The controller
+
+    mutating func start(
+        _ revision: Int64 = 42, id: String = "r-7", entries: [JSONValue] = [RolloutScene.redirect]
+    ) throws {
+        let document = try required(RolloutDirector.Document(Self.map(revision, entries)))
+        try begin(.start(id: id, document, why: nil), salt: id)
+    }
+
+    /// A controller comes, reads what the broker keeps, and begins.
+    mutating func begin(_ order: RolloutDirector.Order, salt: String? = nil, name: String = "ops") throws {
+        outcome = nil
+        wasKilled = false
+        nonce += 1
+        let control = retained[topics.rollout(of: group)].flatMap { try? RolloutControl($0.payload) }
+        var fresh = RolloutDirector(
+            group: group, salt: salt ?? control?.salt ?? "", topics: topics, options: options,
+            holder: .init(name: name, nonce: "n\(nonce)"), wallOffset: 0, at: now)
+        for message in retained.values.sorted(by: { $0.topic < $1.topic }) { fresh.saw(message, at: now) }
+        fresh.foreseen = []
+        try fresh.begin(order, at: now)
+        director = fresh
+        work()
+    }
+
+    /// Does what the controller wants done.
+    private mutating func work() {
+        while let step = director?.nextStep() {
+            switch step {
+            case .publish(let message):
+                let isCounted = message.topic != topics.lease(of: group)
+                if isCounted, kills(published.count, true) { return kill() }
+                publish(message)
+                if isCounted {
+                    published.append(message)
+                    if kills(published.count - 1, false) { return kill() }
+                }
+            case .ask: director?.resolved([])
+            }
+            director?.done(step, at: now)
+        }
+        if let end = director?.outcome {
+            outcome = end
+            publish(MQTTMessage(topic: topics.lease(of: group), payload: [], retain: true))
+            director = nil
+        }
+    }
+
+    private mutating func kill() {
+        director = nil
+        wasKilled = true
+        // Its will.
+        publish(MQTTMessage(topic: topics.lease(of: group), payload: [], retain: true))
+    }
+
+    // MARK: Time
+
+    mutating func advance(seconds: Double, step: Int64 = 1_000) {
+        let end = now + Int64(seconds * 1_000)
+        while now < end, director != nil {
+            now += step
+            for index in crowd.takeArrivals(at: now) { arrive(index) }
+            for message in crowd.passed(step, at: now) { publish(message) }
+            director?.advance(to: now)
+            work()
+        }
+    }
+
+    /// Until the roll-out ends, or the time is over.
+    mutating func run(seconds: Double = 3_600) { advance(seconds: seconds) }
+
+    /// Time goes by without anybody.
+    mutating func wait(seconds: Double) { now += Int64(seconds * 1_000) }
+
+    // MARK: What is to be seen
+
+    var control: RolloutControl? {
+        retained[topics.rollout(of: group)].flatMap { try? RolloutControl($0.payload) }
+    }
+
+    /// How many online agents have the candidate in force.
+    var onNext: Int {
+        crowd.agents.indices.count { crowd.agents[$0].isOnline && crowd.isOnNext($0, at: now) }
+    }
+
+    /// The revisions in force of the group's map, with how many agents have each.
+    var revisions: [Int64: Int] {
+        crowd.agents.indices.reduce(into: [:]) { counts, index in
+            let agent = crowd.agents[index]
+            let map = crowd.isOnNext(index, at: now) ? agent.member.control?.next : agent.base
+            counts[map?.revision ?? 0, default: 0] += 1
+        }
+    }
+
+    var history: RolloutHistory {
+        RolloutHistory(
+            retained.filter { $0.key.hasPrefix(topics.rollout(of: group) + "/log/") }.map(\.value.payload))
+    }
+}
+
+struct MissingValue: Error {}
+
+func required<Value>(_ value: Value?) throws -> Value {
+    guard let value else { throw MissingValue() }
+    return value
+}

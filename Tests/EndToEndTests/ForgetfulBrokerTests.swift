@@ -1,0 +1,103 @@
+import Foundation
+import TestSupport
+import Testing
+import Waypost
+
+/// Who is there and what is in force, without trust in what a broker retains.
+@Suite(.aFewAtATime, .timeLimit(.minutes(20)))
+struct ForgetfulBrokerTests {
+    @Test func `agents are found by asking, with nothing retained`() async throws {
+        let site = try await Site.open(["--demo", "--group", "lobby"])
+        for topic in ["state", "health", "map/applied"] {
+            let backend = try await Backend(broker: site.broker.url)
+            try await backend.publish("", to: "waypost/v1/k1/\(topic)", retain: true)
+            await backend.disconnect()
+        }
+        let ending = try await site.run("agents", "--ask", "--spread", "200ms", "--json")
+        #expect(ending.status == 0, "\(ending)")
+        let agents = try ending.output.map { try JSONValue(parsing: $0) }
+        #expect(agents.map { $0["agent"] } == ["k1"])
+        #expect(agents.first?["online"] == true && agents.first?["health"]?["groups"] == ["lobby"])
+        #expect(try await site.run("agents", "--ask", "--watch").status == 64)
+        #expect(try await site.run("agents", "--spread", "1s").status == 64)
+    }
+
+    @Test func `a simulated fleet answers, too, each once`() async throws {
+        let broker = try await TestBroker.start()
+        defer { broker.end() }
+        let environment = ["WAYPOST_BROKER": broker.url]
+        let simulation = try RunningCommand(
+            ["simulate", "--agents", "200", "--problems", "0%"], environment: environment)
+        try await simulation.printed("seed")
+        let ending = try await RunningCommand.run(
+            ["agents", "--ask", "--spread", "500ms", "--names"], environment: environment)
+        #expect(ending.output.count == 200, "\(ending.output.count)")
+    }
+
+    @Test func `a keeper brings a map back that the broker forgot`() async throws {
+        let site = try await Site.open(["--demo", "--group", "lobby"])
+        let folder = NSTemporaryDirectory() + "waypost-wanted-\(UUID().uuidString)"
+        try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+        let map =
+            #"{"type":"map","rev":7,"entries":[{"routerType":1,"orginPath":"scheme://router/demo","targetPath":"scheme://router/demo1"}]}"#
+        try Data(map.utf8).write(to: URL(fileURLWithPath: folder + "/@lobby.json"))
+        let keeper = try site.start("keeper", "--wanted", folder)
+        try await keeper.printed("published waypost/v1/@lobby/map")
+        try await eventually("the map in force") {
+            try await site.run("map", "--agent", "k1", "--json").output.contains { $0.contains("\"rev\":7") }
+        }
+        keeper.send(signal: SIGTERM)
+        #expect(try await keeper.ending().status == 0)
+        #expect(try await site.run("keeper", "--wanted", "/nonexistent").status == 64)
+    }
+
+    @Test func `what the broker keeps is listed, compared with what the agent says, and removed`()
+        async throws
+    {
+        let site = try await Site.open(["--demo", "--group", "lobby"])
+        try await eventually("all documents") {
+            try await site.run("retained", "list", "--agent", "k1", "--json").output.count >= 5
+        }
+        let diff = try await site.run("retained", "diff", "--agent", "k1")
+        #expect(diff.status == 0 && diff.output == ["the broker keeps what k1 says"], "\(diff)")
+        let backend = try await Backend(broker: site.broker.url)
+        try await backend.publish("", to: "waypost/v1/k1/state", retain: true)
+        await backend.disconnect()
+        let other = try await site.run("retained", "diff", "--agent", "k1")
+        #expect(other.status == 1, "\(other)")
+        #expect(other.output == ["the broker keeps no state of it, and it answers"])
+        try await site.retire("k9")
+        #expect(try await site.run("retained", "clear", "--agent", "k9").status == 64)
+        #expect(try await site.run("retained", "clear", "--agent", "k9", "--yes").status == 0)
+        let left = try await site.run("retained", "list", "--agent", "k9")
+        #expect(left.output == ["the broker keeps nothing of k9"], "\(left)")
+    }
+
+    @Test func `entries go to a group as a whole map over the one in force, with the next revision`()
+        async throws
+    {
+        let site = try await Site.open(["--demo", "--group", "lobby"])
+        let map = try ScratchFile(
+            #"{"type":"map","rev":41,"entries":[{"routerType":1,"orginPath":"scheme://router/demo","targetPath":"scheme://router/demo1"}]}"#,
+            name: "map.json")
+        #expect(try await site.run("relocate", "--group", "lobby", "--file", map.path).status == 0)
+        let dry = try await site.run(
+            "relocate", "--group", "lobby", "--from", "scheme://cart", "--to", "scheme://router/orders",
+            "--dry-run")
+        #expect(dry.status == 0 && dry.output.contains { $0.contains("scheme://cart") }, "\(dry)")
+        let asked = try await site.run(
+            "relocate", "--group", "lobby", "--from", "scheme://cart", "--to", "scheme://router/orders")
+        #expect(asked.status == 1 && asked.errorLines.contains { $0.contains("rev 41") }, "\(asked)")
+        let sent = try await site.run(
+            "relocate", "--group", "lobby", "--from", "scheme://cart", "--to", "scheme://router/orders",
+            "--yes")
+        #expect(sent.status == 0, "\(sent)")
+        let layers = try await site.run("map", "--agent", "k1", "--json")
+        #expect(
+            layers.output.contains { $0.contains("\"rev\":42") && $0.contains("scheme://cart") }, "\(layers)")
+        for (url, route) in [("scheme://router/demo", "demo1"), ("scheme://cart", "orders")] {
+            let resolved = try await site.run("resolve", url, "--agent", "k1", "--json")
+            #expect(resolved.output.contains { $0.contains("scheme://router/\(route)") }, "\(resolved)")
+        }
+    }
+}

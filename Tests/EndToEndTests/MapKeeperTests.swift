@@ -1,0 +1,93 @@
+import MQTTLink
+import TestSupport
+import Testing
+import Waypost
+import WaypostMessages
+
+@testable import WaypostBackend
+
+/// Maps that are kept in force at brokers that forget.
+@Suite struct MapKeeperTests {
+    private let topics = Topics.standard
+    private var chance = SeededGenerator(seed: 5)
+
+    private func wanted(_ audience: Audience, _ revision: Int64) throws -> MapKeeper.Wanted {
+        let map = MapDocument.map(id: "m", revision: revision, entries: [])
+        return try MapKeeper.Wanted(map, for: audience, name: "map.json")
+    }
+
+    private func applied(_ agent: String, _ layers: [(String, Int64)], isWanted: Bool = false) -> MQTTMessage
+    {
+        var applied = AppliedMap()
+        applied.layers = layers.map { .init(name: $0, revision: $1, digest: "sha256:x", at: 0) }
+        applied.isWanted = isWanted
+        return .json(topics.applied(of: agent), applied.encoded(), retain: true)
+    }
+
+    private func health(_ agent: String, _ groups: [String]) -> MQTTMessage {
+        let json: JSONValue = ["groups": .array(groups.map(JSONValue.string))]
+        return .json(topics.health(of: agent), json.serialized(), retain: true)
+    }
+
+    @Test mutating func `an older map, and none, have the wanted one published again`() throws {
+        var keeper = MapKeeper(
+            [try wanted(.agent("k1"), 7), try wanted(.group("lobby"), 42)], topics: topics)
+        keeper.saw(applied("k1", [("agent", 6)]), at: 0, using: &chance)
+        #expect(keeper.takeDue(at: 0).isEmpty)
+        #expect(keeper.takeDue(at: 2_000).map(\.topic) == ["waypost/v1/k1/map"])
+        keeper.saw(applied("k1", [("agent", 7)]), at: 3_000, using: &chance)
+        #expect(keeper.takeDue(at: 90_000).isEmpty)
+        // Which group it is in comes with its health.
+        keeper.saw(applied("k2", [], isWanted: true), at: 90_000, using: &chance)
+        #expect(keeper.takeDue(at: 99_000).isEmpty)
+        keeper.saw(health("k2", ["lobby"]), at: 99_000, using: &chance)
+        let messages = keeper.takeDue(at: 102_000)
+        #expect(messages.map(\.topic) == ["waypost/v1/@lobby/map"] && messages[0].retain)
+    }
+
+    @Test mutating func `one publish serves all agents of a group`() throws {
+        var keeper = MapKeeper([try wanted(.group("lobby"), 42)], topics: topics)
+        for number in 1...500 {
+            keeper.saw(health("k\(number)", ["lobby"]), at: 0, using: &chance)
+            keeper.saw(applied("k\(number)", [("@lobby", 41)]), at: 0, using: &chance)
+        }
+        #expect(keeper.takeDue(at: 2_000).count == 1)
+        keeper.saw(applied("k1", [("@lobby", 41)]), at: 2_100, using: &chance)
+        #expect(keeper.takeDue(at: 6_900).isEmpty)
+        #expect(keeper.takeDue(at: 7_100).count == 1)
+    }
+
+    @Test mutating func `at most a hundred a second are published`() throws {
+        var keeper = MapKeeper(
+            try (1...250).map { try wanted(.agent("k\($0)"), 7) }, topics: topics)
+        for number in 1...250 { keeper.saw(applied("k\(number)", []), at: 0, using: &chance) }
+        #expect(keeper.takeDue(at: 5_000).count == 100)
+        #expect(keeper.takeDue(at: 5_900).isEmpty)
+        #expect(keeper.takeDue(at: 6_000).count == 100)
+        #expect(keeper.takeDue(at: 7_000).count == 50)
+    }
+
+    @Test mutating func `what an agent has refused is not sent for ever, nor a newer map replaced`() throws {
+        let map = try wanted(.agent("k1"), 7)
+        var keeper = MapKeeper([map], topics: topics)
+        var applied = AppliedMap()
+        applied.refused = .init(
+            layer: "agent", revision: 7, digest: map.digest, code: .cycle, detail: "a → a", at: 0)
+        keeper.saw(.json(topics.applied(of: "k1"), applied.encoded()), at: 0, using: &chance)
+        keeper.saw(self.applied("k1", [("agent", 8)]), at: 0, using: &chance)
+        #expect(keeper.takeDue(at: 90_000).isEmpty)
+    }
+
+    @Test func `a file that is no map, or for another one, is refused`() throws {
+        for text in ["[]", #"{"type":"patch","entries":[]}"#, "{"] {
+            #expect(throws: BackendError.self) {
+                try MapKeeper.Wanted(Array(text.utf8), for: .agent("k1"), name: "k1.json")
+            }
+        }
+        #expect(throws: BackendError.self) {
+            try MapKeeper.Wanted(
+                Array(#"{"type":"map","rev":1,"aud":"k2","entries":[]}"#.utf8), for: .agent("k1"),
+                name: "k1.json")
+        }
+    }
+}

@@ -1,0 +1,245 @@
+import Foundation
+import TestSupport
+import Testing
+import Waypost
+import WaypostMessages
+
+@testable import WaypostBackend
+@testable import WaypostCLI
+
+/// `waypost rollout` at a real broker, with simulated and with real agents.
+@Suite(.aFewAtATime, .timeLimit(.minutes(20)))
+struct RolloutCommandTests {
+    /// A broker, a simulated group, and the files of two maps.
+    private final class Scene: Sendable {
+        let broker: TestBroker
+        let simulation: RunningCommand
+        let base: String
+        let next: String
+
+        init(_ count: Int = 60, _ words: [String] = []) async throws {
+            broker = try await TestBroker.start()
+            let folder = NSTemporaryDirectory() + "waypost-rollout-\(UUID().uuidString)"
+            try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+            (base, next) = (folder + "/41.json", folder + "/42.json")
+            for (path, revision, target) in [(base, 41, "demo1"), (next, 42, "demo2")] {
+                let map =
+                    #"{"id":"m","type":"map","rev":\#(revision),"aud":"@lobby","entries":[{"routerType":1,"orginPath":"scheme://router/demo","targetPath":"scheme://router/\#(target)"}]}"#
+                try Data(map.utf8).write(to: URL(fileURLWithPath: path))
+            }
+            simulation = try RunningCommand(
+                [
+                    "simulate", "--agents", "\(count)", "--groups", "lobby", "--problems", "0%", "--traffic",
+                    "60",
+                    "--log-rate", "0", "--failure-rate", "0", "--map-of", base, "--seed", "7",
+                ] + words, environment: ["WAYPOST_BROKER": broker.url])
+            try await simulation.printed("seed 7")
+            let sent = try await run("relocate", "--group", "lobby", "--file", base, "--yes", "--wait", "0")
+            #expect(sent.status == 0, "\(sent)")
+        }
+
+        deinit { broker.end() }
+
+        func run(_ words: String...) async throws -> RunningCommand.Ending {
+            try await RunningCommand.run(words, environment: ["WAYPOST_BROKER": broker.url])
+        }
+
+        /// Begins to roll the new map out, in short stages.
+        func start(_ words: String...) throws -> RunningCommand {
+            try RunningCommand(
+                [
+                    "rollout", "start", "--group", "lobby", "--file", next, "--id", "r-7", "--stages",
+                    "5,50%,100%", "--dwell", "1s", "--tail", "0s", "--spread", "100ms",
+                ] + words, environment: ["WAYPOST_BROKER": broker.url])
+        }
+
+        /// How many agents have which revision in force.
+        func revisions() async throws -> [Int64: Int] {
+            let agents = try await run("agents", "--json")
+            return try agents.output.reduce(into: [:]) { counts, line in
+                let layers = try JSONValue(parsing: line)["map"]?["layers"]?.arrayValue ?? []
+                counts[layers.first { $0["layer"] == "@lobby" }?["rev"]?.intValue ?? 0, default: 0] += 1
+            }
+        }
+
+        func status() async throws -> JSONValue? {
+            let ending = try await run("rollout", "status", "--group", "lobby", "--json")
+            return try ending.output.first.map { try JSONValue(parsing: $0) }
+        }
+    }
+
+    @Test func `a good map is planned, goes to everyone, and its history is whole`() async throws {
+        let scene = try await Scene()
+        let plan = try await scene.run("rollout", "plan", "--group", "lobby", "--file", scene.next)
+        #expect(plan.status == 0 && plan.output.contains("nothing speaks against it"), "\(plan)")
+        #expect(
+            plan.output.contains { $0.contains("scheme://router/demo1 → scheme://router/demo2") }, "\(plan)")
+        let command = try scene.start()
+        let watch = try RunningCommand(
+            ["rollout", "watch", "--group", "lobby"], environment: ["WAYPOST_BROKER": scene.broker.url])
+        let ending = try await command.ending()
+        #expect(ending.status == 0 && ending.output.last == "done", "\(ending)")
+        let watched = try await watch.ending()
+        #expect(watched.status == 0, "\(watched)")
+        #expect(watched.output.contains { $0.contains("[#") && $0.contains("[50% (") }, "\(watched)")
+        #expect(watched.output.contains { $0.contains("failures") && $0.contains("e ") }, "\(watched)")
+        try await eventually("all to have the map") { try await scene.revisions() == [42: 60] }
+        let history = try await scene.run("rollout", "history", "--group", "lobby", "--json")
+        #expect(history.status == 0, "\(history)")
+        let events = try history.output.map { try JSONValue(parsing: $0)["event"]?.stringValue }
+        #expect(events.first == "start" && events.last == "done" && events.count == 6)
+        let file = try ScratchFile(history.output.joined(separator: "\n") + "\n", name: "audit.jsonl")
+        #expect(try await scene.run("rollout", "history", "--file", file.path).status == 0)
+        let cut = try ScratchFile(
+            history.output.enumerated().filter { $0.offset != 2 }.map(\.element).joined(separator: "\n"))
+        #expect(try await scene.run("rollout", "history", "--file", cut.path).status == 1)
+        // The same once more must not begin.
+        let again = try await scene.run(
+            "rollout", "start", "--group", "lobby", "--file", scene.next, "--id", "r-7")
+        #expect(again.status == 1 && again.errorLines.first?.contains("rev above 42") == true, "\(again)")
+    }
+
+    @Test(arguments: [["--map-fault", "42:fail=100%"], ["--map-fault", "42:fail=100%", "--own-sessions"]])
+    func `a bad map is taken back from all`(_ words: [String]) async throws {
+        let scene = try await Scene(60, words)
+        let ending = try await scene.start().ending()
+        #expect(ending.status == 1, "\(ending)")
+        #expect(ending.output.last?.hasPrefix("taken back: ") == true, "\(ending)")
+        try await eventually("all to be back") { try await scene.revisions() == [41: 60] }
+        #expect(try await scene.status()?["state"] == "taken-back")
+    }
+
+    @Test func `a version that refuses it pauses it with status 3`() async throws {
+        let scene = try await Scene(60, ["--versions", "2.4.1", "--map-fault", "42:refuse=2.4.1"])
+        let ending = try await scene.start().ending()
+        #expect(ending.status == 3, "\(ending)")
+        #expect(ending.output.last?.hasPrefix("paused: candidate: ") == true, "\(ending)")
+        let back = try await scene.run("rollout", "take-back", "--group", "lobby", "--why", "it does not fit")
+        #expect(back.status == 1 && back.output.last == "taken back: it does not fit", "\(back)")
+    }
+
+    @Test func `a controller that is killed leaves all as it is, and another one goes on`() async throws {
+        let scene = try await Scene()
+        let command = try scene.start("--dwell", "1m")
+        try await eventually("the first stage") {
+            try await scene.status()?["onNext"]?.intValue == 5
+        }
+        command.send(signal: SIGKILL)
+        _ = try await command.status()
+        // Its will has given up the lease.
+        try await eventually("the end of the lease") { try await scene.status()?["holder"]?.isNull == true }
+        #expect(try await scene.revisions()[42] == 5)
+        let resumed = try RunningCommand(
+            ["rollout", "resume", "--group", "lobby", "--dwell", "1s", "--tail", "0s", "--as", "ops2"],
+            environment: ["WAYPOST_BROKER": scene.broker.url])
+        let ending = try await resumed.ending()
+        #expect(ending.status == 0, "\(ending)")
+        try await eventually("all to have the map") { try await scene.revisions() == [42: 60] }
+        #expect(try await scene.run("rollout", "history", "--group", "lobby").status == 0)
+    }
+
+    @Test func `of two controllers one goes on: a second start is refused, and a pause ends the first`()
+        async throws
+    {
+        let scene = try await Scene()
+        let first = try scene.start("--dwell", "1m")
+        try await eventually("the first stage") { try await scene.status()?["onNext"]?.intValue == 5 }
+        let second = try await scene.run(
+            "rollout", "start", "--group", "lobby", "--file", scene.next, "--id", "r-8", "--as", "ops2")
+        #expect(second.status == 1, "\(second)")
+        let pause = try await scene.run(
+            "rollout", "pause", "--group", "lobby", "--why", "lunch", "--as", "ops2")
+        #expect(pause.status == 0, "\(pause)")
+        let ending = try await first.ending()
+        #expect(ending.status == 3 && ending.output.last == "ops2 steers it now", "\(ending)")
+        #expect(try await scene.status()?["state"] == "paused")
+        let promote = try await scene.run("rollout", "promote", "--group", "lobby", "--tail", "0s")
+        #expect(promote.status == 0, "\(promote)")
+    }
+
+    @Test func `a broker that restarts and forgets all gets it again, and the roll-out ends well`()
+        async throws
+    {
+        let scene = try await Scene()
+        let command = try scene.start("--dwell", "4s")
+        try await eventually("the first stage") { try await scene.status()?["onNext"]?.intValue == 5 }
+        try await scene.broker.restart()
+        let ending = try await command.ending()
+        #expect(ending.status == 0, "\(ending)")
+        try await eventually("all to have the map") { try await scene.revisions() == [42: 60] }
+    }
+
+    @Test func `real agents go forward, and back when a path is not found`() async throws {
+        let broker = try await TestBroker.start()
+        defer { broker.end() }
+        func run(_ words: String...) async throws -> RunningCommand.Ending {
+            try await RunningCommand.run(words, environment: ["WAYPOST_BROKER": broker.url])
+        }
+        var agents: [AgentProcess] = []
+        for number in 1...4 {
+            let agent = try AgentProcess(
+                "real-\(number)", broker: broker.url, arguments: ["--demo", "--group", "lobby"])
+            try await agent.online()
+            agents.append(agent)
+        }
+        let good = try ScratchFile(
+            #"{"type":"map","rev":1,"entries":[{"routerType":1,"orginPath":"scheme://router/demo","targetPath":"scheme://router/demo1"}]}"#,
+            name: "good.json")
+        let start = try await run(
+            "rollout", "start", "--group", "lobby", "--file", good.path, "--id", "r-1", "--stages", "2,100%",
+            "--dwell", "1s", "--tail", "0s", "--spread", "0ms", "--without-traffic")
+        #expect(start.status == 0, "\(start)")
+        for number in 1...4 {
+            let open = try await run("open", "scheme://router/demo", "--agent", "real-\(number)", "--json")
+            #expect(open.output.contains { $0.contains("scheme://router/demo1") }, "\(open)")
+        }
+        let bad = try ScratchFile(
+            #"{"type":"map","rev":2,"entries":[{"routerType":3,"path":"scheme://router/demo2"}]}"#,
+            name: "bad.json")
+        let command = try RunningCommand(
+            [
+                "rollout", "start", "--group", "lobby", "--file", bad.path, "--id", "r-2", "--stages", "100%",
+                "--dwell", "10m", "--spread", "0ms",
+            ], environment: ["WAYPOST_BROKER": broker.url])
+        try await eventually("all to have it") {
+            let status = try await run("rollout", "status", "--group", "lobby", "--json")
+            return try status.output.first.map { try JSONValue(parsing: $0)["onNext"] == 4 } ?? false
+        }
+        let open = try await run("open", "scheme://router/demo2", "--group", "lobby", "--json")
+        #expect(open.status == 1, "\(open)")
+        let ending = try await command.ending()
+        #expect(
+            ending.status == 1 && ending.output.last?.hasPrefix("taken back: not-found") == true, "\(ending)")
+        for number in 1...4 {
+            let open = try await run("open", "scheme://router/demo2", "--agent", "real-\(number)")
+            #expect(open.status == 0, "\(open)")
+        }
+        for agent in agents { #expect(try await agent.terminate() == 0) }
+    }
+
+    @Test(arguments: [
+        ["start", "--group", "lobby"], ["start", "--file", "x.json"],
+        ["plan", "--group", "a/b", "--file", "x"],
+        ["start", "--group", "lobby", "--file", "/nonexistent"],
+        ["start", "--group", "lobby", "--file", "x", "--dwell", "soon"],
+        ["start", "--group", "lobby", "--file", "x", "--id", "a/b"], ["status"], ["pause"],
+    ])
+    func `wrong words are wrong usage`(_ words: [String]) async throws {
+        let ending = try await RunningCommand.run(
+            ["rollout"] + words + ["--broker", "mqtt://127.0.0.1:\(try FreePort.find())"])
+        #expect(ending.status == 64, "\(ending)")
+    }
+
+    @Test func `without a broker the status is 4, without a roll-out 3 and 1`() async throws {
+        let away = "mqtt://127.0.0.1:\(try FreePort.find())"
+        let status = try await RunningCommand.run(["rollout", "status", "--group", "lobby", "--broker", away])
+        #expect(status.status == 4, "\(status)")
+        let broker = try await TestBroker.start()
+        defer { broker.end() }
+        for (verb, expected) in [("status", 3), ("resume", 1), ("take-back", 1)] as [(String, Int32)] {
+            let ending = try await RunningCommand.run(
+                ["rollout", verb, "--group", "lobby", "--broker", broker.url])
+            #expect(ending.status == expected, "\(ending)")
+        }
+    }
+}

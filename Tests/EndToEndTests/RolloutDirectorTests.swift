@@ -1,0 +1,209 @@
+import MQTTLink
+import TestSupport
+import Testing
+import Waypost
+import WaypostMessages
+
+@testable import WaypostBackend
+
+/// Whole roll-outs in simulated time.
+@Suite(.timeLimit(.minutes(10)))
+struct RolloutDirectorTests {
+    @Test func `a good map goes through its stages to everyone, and the control document is done`() throws {
+        var scene = try RolloutScene(400)
+        try scene.start()
+        scene.run()
+        #expect(scene.outcome == .done)
+        #expect(scene.revisions == [42: 400])
+        #expect(scene.control?.state == .done)
+        #expect(scene.retained[scene.topics.candidate(of: "lobby")] == nil)
+        #expect(scene.retained[scene.topics.lease(of: "lobby")] == nil)
+        let events = scene.history.entries.map(\.event)
+        #expect(events == ["start", "stage", "stage", "stage", "stage", "stage", "promote", "done"])
+        #expect(scene.history.isWhole)
+        // Agents of a stage stay in all later ones.
+        let below = scene.published.filter { $0.topic == scene.topics.rollout(of: "lobby") }
+            .compactMap { try? RolloutControl($0.payload) }.filter { $0.state == .running }.map(\.below)
+        #expect(below == below.sorted() && below.first == 0 && below.last == .max)
+    }
+
+    @Test func `the same at ten thousand agents`() throws {
+        var scene = try RolloutScene(10_000)
+        (scene.options.dwells, scene.crowd.weather.opens) = ([10_000], 0.2)
+        try scene.start()
+        scene.advance(seconds: 600, step: 2_000)
+        #expect(scene.outcome == .done)
+        #expect(scene.revisions == [42: 10_000])
+    }
+
+    @Test(arguments: [Code.noRoute, .notAllowed])
+    func `URLs that are not found take it back`(_ code: Code) throws {
+        var scene = try RolloutScene(400)
+        (scene.crowd.weather.failing, scene.crowd.weather.code) = (1, code)
+        scene.options.limit = nil
+        try scene.start()
+        scene.run()
+        guard case .takenBack(let why)? = scene.outcome else {
+            Issue.record("\(scene.outcome as Any)")
+            return
+        }
+        #expect(why.hasPrefix("not-found") || why.hasPrefix("opens"), "\(why)")
+        #expect(scene.onNext == 0 && scene.revisions == [41: 400])
+        #expect(scene.control?.state == .takenBack)
+        #expect(scene.retained[scene.topics.candidate(of: "lobby")] == nil)
+        // Few have ever had it.
+        #expect(scene.control?.stage == 0)
+        #expect(scene.history.entries.map(\.event).suffix(2) == ["take-back", "taken-back"])
+    }
+
+    @Test func `a slow rise of failures is found against those that run beside`() throws {
+        var scene = try RolloutScene(2_000)
+        (scene.crowd.weather.failures, scene.crowd.weather.worsening) = (0.5, 5)
+        try scene.start()
+        scene.run()
+        guard case .takenBack(let why)? = scene.outcome else {
+            Issue.record("\(scene.outcome as Any)")
+            return
+        }
+        #expect(why.hasPrefix("failures: e "), "\(why)")
+        #expect(scene.revisions == [41: 2_000])
+        // Before half of the fleet had it.
+        #expect(scene.control.map { $0.stage < 3 } == true)
+    }
+
+    @Test func `agents that die take it back`() throws {
+        var scene = try RolloutScene(1_000)
+        scene.crowd.weather.deaths = 0.5
+        scene.options.dwells = [90_000]
+        try scene.start()
+        scene.run()
+        guard case .takenBack(let why)? = scene.outcome else {
+            Issue.record("\(scene.outcome as Any)")
+            return
+        }
+        #expect(why.hasPrefix("lost"), "\(why)")
+        #expect(scene.onNext == 0)
+    }
+
+    @Test func `agents that go back by themselves take it back for all`() throws {
+        var scene = try RolloutScene(400)
+        (scene.crowd.weather.failing, scene.crowd.weather.code) = (0.9, .handlerFailed)
+        scene.crowd.weather.opens = 30
+        scene.options.limit = .init(failures: 3, share: 50, within: 60_000)
+        try scene.start()
+        scene.run()
+        guard case .takenBack? = scene.outcome else {
+            Issue.record("\(scene.outcome as Any)")
+            return
+        }
+        #expect(scene.onNext == 0)
+    }
+
+    @Test func `a version that refuses it pauses the roll-out, and those that have it keep it`() throws {
+        var scene = try RolloutScene(1_000)
+        scene.crowd.weather.refusing = "1.9.0"
+        try scene.start()
+        scene.run()
+        guard case .paused(let why)? = scene.outcome else {
+            Issue.record("\(scene.outcome as Any)")
+            return
+        }
+        #expect(why.hasPrefix("candidate: "), "\(why)")
+        #expect(scene.control?.state == .paused)
+        #expect(scene.onNext > 0)
+    }
+
+    @Test func `health that turns red pauses it`() throws {
+        var scene = try RolloutScene(1_000)
+        scene.crowd.weather.reddening = 0.8
+        try scene.start()
+        scene.run()
+        guard case .paused(let why)? = scene.outcome else {
+            Issue.record("\(scene.outcome as Any)")
+            return
+        }
+        #expect(why.hasPrefix("health: "), "\(why)")
+    }
+
+    @Test func `no traffic is neither good nor bad: it pauses, unless that is allowed`() throws {
+        var scene = try RolloutScene(200)
+        (scene.crowd.weather.opens, scene.crowd.weather.failures) = (0, 0)
+        try scene.start()
+        scene.run()
+        guard case .paused(let why)? = scene.outcome else {
+            Issue.record("\(scene.outcome as Any)")
+            return
+        }
+        #expect(why.hasPrefix("inconclusive: "), "\(why)")
+        scene.options.allowsNoTraffic = true
+        try scene.begin(.resume)
+        scene.run()
+        #expect(scene.outcome == .done)
+    }
+
+    @Test(arguments: [1, 10_000])
+    func `from the breach to the last agent on the base it takes one message`(_ spread: Int64) throws {
+        var scene = try RolloutScene(2_000)
+        scene.options.spread = spread
+        scene.crowd.weather.opens = 5
+        try scene.start()
+        // Half of them have it when it turns bad.
+        while scene.control?.stage != 3 || scene.onNext < 800 {
+            scene.advance(seconds: 1)
+            try #require(scene.outcome == nil, "\(scene.outcome as Any)")
+        }
+        scene.options.limit = nil
+        scene.crowd.weather.failing = 1
+        let controls = scene.published.count { $0.topic == scene.topics.rollout(of: "lobby") }
+        scene.run()
+        guard case .takenBack? = scene.outcome else {
+            Issue.record("\(scene.outcome as Any)")
+            return
+        }
+        #expect(scene.onNext == 0)
+        // Take back, and taken back.
+        #expect(
+            scene.published.count { $0.topic == scene.topics.rollout(of: "lobby") } == controls + 2)
+        #expect(!scene.published.suffix(4).contains { $0.topic == scene.topics.map(of: .group("lobby")) })
+    }
+
+    @Test func `over 200 good roll-outs there is at most one false alarm`() throws {
+        var alarms: [String] = []
+        for seed in 1...200 as ClosedRange<UInt64> {
+            var scene = try RolloutScene(150, seed: seed)
+            scene.crowd.weather.failures = 0.3
+            scene.crowd.weather.flapping = 0.02
+            scene.options.stages = [.count(5), .share(10_000), .share(50_000), .share(100_000)]
+            try scene.start(id: "r-\(seed)")
+            scene.advance(seconds: 900, step: 2_000)
+            if case .done? = scene.outcome { continue }
+            alarms.append("seed \(seed): \(scene.outcome.map { "\($0)" } ?? "not ended")")
+        }
+        #expect(alarms.count <= 1, "\(alarms)")
+    }
+
+    @Test func `a breach in the tail brings the base's entries again, under a higher revision`() throws {
+        var scene = try RolloutScene(300)
+        scene.options.tail = 600_000
+        scene.options.limit = nil
+        try scene.start()
+        while scene.control?.state != .done {
+            scene.advance(seconds: 1)
+            try #require(scene.director != nil, "\(scene.outcome as Any)")
+        }
+        #expect(scene.revisions == [42: 300])
+        // Now its URLs fail; agents count them no more, but report them.
+        for index in 0..<10 {
+            scene.publish(
+                scene.crowd.fail(index, .noRoute, "scheme://router/demo", "gone", .router, at: scene.now))
+        }
+        scene.run()
+        guard case .takenBack? = scene.outcome else {
+            Issue.record("\(scene.outcome as Any)")
+            return
+        }
+        #expect(scene.revisions == [43: 300])
+        let map = try #require(scene.retained[scene.topics.map(of: .group("lobby"))])
+        #expect(RolloutDirector.Document(map.payload)?.entries == [])
+    }
+}
