@@ -101,9 +101,7 @@ extension RelocationMaps {
             try next.takeCandidate(
                 document, of: key, for: audience, digest: digest, bytes: message.payload.count,
                 by: author(of: document), at: now, isClockCorrect: clockMonitor.isCorrect(at: now))
-            guard !store.isFull else {
-                throw Failure(.disk, "the store is full (\(store.heldBytes) bytes)")
-            }
+            if let refusal = store.disk.refusal { throw refusal }
         } catch {
             refuse(
                 AppliedMap.Refused(

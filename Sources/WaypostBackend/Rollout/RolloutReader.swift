@@ -106,7 +106,7 @@ package struct RolloutReader: Sendable {
 
 extension RolloutDirector.Kept {
     /// What the controller says, as long as it speaks of the same document; else what the document alone says.
-    func status(of group: String) -> RolloutStatus? {
+    package func status(of group: String) -> RolloutStatus? {
         guard let control else { return nil }
         let plain = RolloutStatus(control, group: group)
         guard let lease, let json = lease.status, let full = try? RolloutStatus(json), full.id == control.id

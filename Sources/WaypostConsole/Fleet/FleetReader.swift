@@ -80,7 +80,7 @@ final class FleetReader: Service {
         let useful = [
             topics.applied(of: "+"), topics.logs(of: "+"), topics.failures(of: "+"),
             topics.reply(of: "+", to: settings.name),
-        ]
+        ] + topics.rolloutFilters
         let session = try await BackendSession.connect(
             settings, required: [topics.state(of: "+"), topics.health(of: "+")])
         do {

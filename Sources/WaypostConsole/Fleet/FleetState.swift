@@ -17,6 +17,7 @@ struct FleetState: Sendable {
     private(set) var lines: LineRing
     private(set) var failures = FailureBook()
     private(set) var commands = SeenCommands()
+    private(set) var rollouts = SeenRollouts()
     private var timelines: [String: AgentTimeline] = [:]
     private var deduplicator = EventDeduplicator()
     private var reports = SeenReports()
@@ -37,7 +38,10 @@ struct FleetState: Sendable {
 
     /// Takes note of a message.
     mutating func saw(_ message: MQTTMessage, now: Int64) {
-        guard let (agent, content) = roster.topics.outbound(message.topic) else { return }
+        guard let (agent, content) = roster.topics.outbound(message.topic) else {
+            rollouts.saw(message, topics: roster.topics)
+            return
+        }
         if !message.retain { rows[agent]?.heard = now }
         switch content {
         case .state, .health, .applied: sawPresence(message, of: agent, content, now: now)

@@ -2,7 +2,7 @@
 import { get } from './api.js';
 import { ask } from './ask.js';
 import {
-  badge, button, cliLine, emptyState, fill, h, hint, noticeLine, since, table, tileList,
+  badge, button, cliLine, emptyState, field, fill, h, hint, noticeLine, since, table, tileList,
 } from './dom.js';
 import { live } from './live.js';
 import { Page } from './page.js';
@@ -68,7 +68,8 @@ function rolloutView(rollout, again) {
       h('span', { class: 'hint' }, `${id}, map ${revision(base)} → ${revision(next)}`), acts(rollout, again)),
     stagesView(rollout),
     h('p', { class: 'rollout-why' }, why ?? '', ' ',
-      h('span', { class: 'hint' }, by ? `${by}, ` : '', since(changed), holder && !isOver ? `; steered by ${holder}` : '')),
+      h('span', { class: 'hint' }, by ? `${by}, ` : '', since(changed),
+        holder && !isOver ? `; steered by ${holder}` : '')),
     isOver || holder ? null : noticeLine('warn', 'Nothing steers it: agents keep what they have. ',
       h('code', null, `waypost rollout resume --group ${group}`), ' goes on.'),
     standstill && !isOver ? noticeLine('wait', standstill) : null,
@@ -144,15 +145,19 @@ function logView({ log, group }) {
 function acts({ group, state }, again) {
   if (!live.canCommand) return null;
   const act = (/** @type {string} */ name, /** @type {string} */ label, /** @type {string} */ text) =>
-    button(label, () => ask({
-      title: `${label.replace('…', '')}: @${group}`, act: label.replace('…', ''), text, confirm: `@${group}`,
-      done: again,
-      path: `/api/rollouts/${encodeURIComponent(group)}/${name}`, body: () => ({}),
-      drawn: ({ detail }) => h('p', null, detail),
-    }), { class: name === 'take-back' ? 'danger' : '' });
+    button(label, () => {
+      const why = h('input', { type: 'text', autocomplete: 'off', maxlength: '200' });
+      ask({
+        title: `${label.replace('…', '')}: @${group}`, act: label.replace('…', ''), text, confirm: `@${group}`,
+        fields: [field('Why', why, 'It stands in the audit.')], body: () => ({ why: why.value.trim() }),
+        path: `/api/rollouts/${encodeURIComponent(group)}/${name}`, done: again,
+        drawn: ({ detail }) => h('p', null, detail),
+      });
+    }, { class: name === 'take-back' ? 'danger' : '' });
   const isOn = state === 'running' || state === 'paused';
   return h('span', { class: 'rollout-acts' },
-    state === 'running' ? act('pause', 'Pause…', 'No further agent gets the candidate; those that have it keep it.') : null,
+    state === 'running' ? act('pause', 'Pause…',
+      'No further agent gets the candidate; those that have it keep it.') : null,
     isOn || state === 'promoting' ? act('take-back', 'Take back…',
       'Each agent goes back to the base that it still has, at once.') : null);
 }

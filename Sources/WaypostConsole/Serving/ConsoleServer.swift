@@ -86,6 +86,7 @@ struct ConsoleServer: HTTPResponder {
             let isComplete = reader.connection.isComplete
             return reader.read { view.json(of: $0, isComplete: isComplete, asOf: asOf, now: now) }
         case ("maps", 1): return reader.read { $0.mapsJSON(asOf: asOf) }
+        case ("rollouts", 1): return reader.read { $0.rollouts.json(asOf: asOf) }
         case ("failures", 1): return reader.read { $0.failuresJSON(asOf: asOf, now: now) }
         case ("health", 1): return status.health
         case ("status", 1): return status.json
@@ -156,6 +157,9 @@ struct ConsoleServer: HTTPResponder {
         case ["maps"]: return Self.answer(try await allowed().relocate(body, isDry: isDry))
         case ["maps", "undo"]: return Self.answer(try await allowed().undo(body, isDry: isDry))
         default:
+            if words.count == 3, words[0] == "rollouts" {
+                return Self.answer(try await allowed().steer(words[2], words[1], body, isDry: isDry))
+            }
             guard words.count == 3, words[0] == "agents" else {
                 throw ViewError.notFound("there is no /\(words.joined(separator: "/"))")
             }

@@ -103,6 +103,29 @@ struct Changes: Sendable {
         }
     }
 
+    // MARK: Roll-outs
+
+    /// Pauses the roll-out of a group, or takes it back; the answer comes when that is done.
+    func steer(
+        _ action: String, _ name: String, _ body: JSONValue, isDry: Bool
+    ) async throws -> JSONValue {
+        let group = name.hasPrefix("@") ? String(name.dropFirst()) : name
+        guard Name.isValid(group) else { throw ViewError.notFound("\(name.quoted) is not a name of a group") }
+        let why = body["why"]?.stringValue.flatMap { $0.isEmpty ? nil : $0.cut(to: 256) } ?? "by hand"
+        let order: RolloutDirector.Order
+        switch action {
+        case "pause": order = .pause(why: why)
+        case "take-back": order = .takeBack(why: why)
+        default: throw ViewError.notFound("there is no action \(action.quoted)")
+        }
+        let words = ["rollout", action, "--group", group, "--why", why]
+        let line = JSONValue.string(CommandLineText(words, broker: backend.settings).text)
+        guard !isDry else { return ["command": line] }
+        try confirm("@\(group)", body)
+        let outcome = try await RolloutController(backend.settings, group: group, RolloutOptions()).run(order)
+        return ["command": line, "detail": .string(outcome.sentence)]
+    }
+
     // MARK: Maps
 
     /// Sends a draft.
@@ -169,4 +192,15 @@ struct Changes: Sendable {
 extension JSONValue {
     /// As it is written on the wire.
     fileprivate var text: String { String(decoding: serialized(), as: UTF8.self) }
+}
+
+extension RolloutOutcome {
+    fileprivate var sentence: String {
+        switch self {
+        case .done: "It is done: the candidate is the base now."
+        case .takenBack(let why): "It is taken back: \(why)."
+        case .paused(let why): "It is paused: \(why)."
+        case .superseded(let holder): "\(holder) steers it now."
+        }
+    }
 }

@@ -48,6 +48,33 @@ package struct Topics: Sendable, Hashable {
     /// The filter for all places of the ring.
     package func audits(of group: String) -> String { "\(root)/@\(group)/rollout/log/+" }
 
+    /// What belongs to a roll-out.
+    package enum RolloutTopic: Sendable, Hashable {
+        case control, lease
+        /// An entry of the audit, by its place in the ring.
+        case audit(slot: Int64)
+    }
+
+    /// The filters for the roll-outs of all groups.
+    package var rolloutFilters: [String] {
+        ["\(root)/+/rollout", "\(root)/+/rollout/lease", "\(root)/+/rollout/log/+"]
+    }
+
+    /// The group whose roll-out a topic is about; nil for any other topic.
+    package func rollout(_ topic: String) -> (group: String, RolloutTopic)? {
+        guard topic.hasPrefix("\(root)/@") else { return nil }
+        let levels = topic.dropFirst(root.count + 2).split(separator: "/", omittingEmptySubsequences: false)
+        guard levels.count > 1, levels[1] == "rollout", Name.isValid(String(levels[0])) else { return nil }
+        let group = String(levels[0])
+        switch (levels.count, levels.last) {
+        case (2, _): return (group, .control)
+        case (3, "lease"): return (group, .lease)
+        case (4, let slot?) where levels[2] == "log":
+            return Int64(slot).map { (group, .audit(slot: $0)) }
+        default: return nil
+        }
+    }
+
     /// The filters that an agent in `groups` subscribes to, all at QoS 1.
     package func filters(of agent: String, groups: [String]) -> [String] {
         let audiences = [Audience.all] + groups.map(Audience.group)
