@@ -2,7 +2,8 @@
 public struct MQTTLinkConfiguration: Sendable {
     /// Which version is spoken.
     public enum ProtocolVersion: Sendable, Hashable {
-        /// 5 first; 3.1.1 where 5 is refused, remembered for a day.
+        /// 5 first; 3.1.1 where 5 is refused or ended without an answer, remembered for a day; where 5 has worked before,
+        /// an end without an answer is remembered for an hour.
         case automatic
         /// 5 or nothing.
         case v5
