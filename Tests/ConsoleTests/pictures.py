@@ -9,7 +9,7 @@ import time
 from harness import TOKEN, TOP, Broker, Console, Fleet, browser, scheme, wait_for
 from selenium.webdriver.common.by import By
 
-PAGES = ["fleet", "maps", "where", "log", "failures", "commands", "console"]
+PAGES = ["fleet", "maps", "rollouts", "where", "log", "failures", "commands", "console"]
 
 
 class Camera:

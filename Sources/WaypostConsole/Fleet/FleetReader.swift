@@ -77,10 +77,11 @@ final class FleetReader: Service {
     private func session(_ connected: () -> Void) async throws {
         let settings = backend.settings
         let topics = settings.topics
-        let useful = [
-            topics.applied(of: "+"), topics.logs(of: "+"), topics.failures(of: "+"),
-            topics.reply(of: "+", to: settings.name),
-        ] + topics.rolloutFilters
+        let useful =
+            [
+                topics.applied(of: "+"), topics.logs(of: "+"), topics.failures(of: "+"),
+                topics.reply(of: "+", to: settings.name),
+            ] + topics.rolloutFilters
         let session = try await BackendSession.connect(
             settings, required: [topics.state(of: "+"), topics.health(of: "+")])
         do {
