@@ -48,6 +48,8 @@ package struct RolloutDirector: Sendable {
         package var lease: RolloutLease?
         /// The bytes of the control document.
         var controlPayload: [UInt8] = []
+
+        package init() {}
     }
 
     package let group: String
