@@ -37,11 +37,10 @@ extension Health {
         let unknown = unknowns.flatMap { text, advice -> [TerminalText] in
             ["  \(style.yellow(TerminalText(text)))"] + (advice.map { ["    → \($0)"] } ?? [])
         }
-        return [first] + failed + unknown
-            + [map.refusal].compactMap(\.self).map { "  \(style.yellow(TerminalText("map " + $0)))" }
-            + [levelAsked(clockError: clockError)].compactMap(\.self).map {
-                "  \(style.yellow(TerminalText("log: " + $0)))"
-            }
-            + waitingLines(of: agent)
+        let refusal: [TerminalText] =
+            map.refusal.map { ["  \(style.yellow(TerminalText("map " + $0)))"] } ?? []
+        let level: [TerminalText] =
+            levelAsked(clockError: clockError).map { ["  \(style.yellow(TerminalText("log: " + $0)))"] } ?? []
+        return [first] + failed + unknown + refusal + level + waitingLines(of: agent)
     }
 }
