@@ -150,7 +150,8 @@ struct RolloutDirectorTests {
         // Half of them have it when it turns bad.
         while scene.control?.stage != 3 || scene.onNext < 800 {
             scene.advance(seconds: 1)
-            try #require(scene.outcome == nil, "\(scene.outcome as Any)")
+            let isRunning = scene.outcome == nil
+            try #require(isRunning, "\(scene.outcome as Any)")
         }
         scene.options.limit = nil
         scene.crowd.weather.failing = 1
@@ -189,7 +190,8 @@ struct RolloutDirectorTests {
         try scene.start()
         while scene.control?.state != .done {
             scene.advance(seconds: 1)
-            try #require(scene.director != nil, "\(scene.outcome as Any)")
+            let isRunning = scene.director != nil
+            try #require(isRunning, "\(scene.outcome as Any)")
         }
         #expect(scene.revisions == [42: 300])
         // Now its URLs fail; agents count them no more, but report them.

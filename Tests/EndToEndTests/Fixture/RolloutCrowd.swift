@@ -122,9 +122,9 @@ struct RolloutCrowd {
 
     /// A message of the broker's; which agents are online gets it.
     mutating func received(_ message: MQTTMessage, only: Int? = nil, at now: Int64) -> [MQTTMessage] {
-        let indices = (only.map { [$0] } ?? Array(agents.indices)).filter { agents[$0].isOnline }
         switch message.topic {
         case topics.rollout(of: group):
+            let indices = receivers(only)
             guard let control = try? RolloutControl(message.payload) else { return [] }
             let digest = SHA256.label(SHA256.digest(of: message.payload))
             return indices.flatMap { index -> [MQTTMessage] in
@@ -137,6 +137,7 @@ struct RolloutCrowd {
             }
         case topics.map(of: .group(group)):
             guard let document = RolloutDirector.Document(message.payload) else { return [] }
+            let indices = receivers(only)
             return indices.flatMap { index -> [MQTTMessage] in
                 let known = agents[index].base
                 guard document.id.revision ?? 0 > known?.revision ?? 0 else { return [] }
@@ -145,6 +146,10 @@ struct RolloutCrowd {
             }
         default: return []
         }
+    }
+
+    private func receivers(_ only: Int?) -> [Int] {
+        (only.map { [$0] } ?? Array(agents.indices)).filter { agents[$0].isOnline }
     }
 
     private mutating func decide(_ index: Int, at now: Int64, isNew: Bool = false) -> [MQTTMessage] {

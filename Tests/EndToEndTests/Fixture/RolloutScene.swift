@@ -56,8 +56,10 @@ struct RolloutScene {
     /// A message goes through the broker.
     mutating func publish(_ message: MQTTMessage) {
         var queue = [message]
-        while !queue.isEmpty {
-            var next = queue.removeFirst()
+        var place = 0
+        while place < queue.count {
+            var next = queue[place]
+            place += 1
             keep(next)
             next.retain = false
             director?.saw(next, at: now)
