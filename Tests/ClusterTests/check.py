@@ -140,7 +140,7 @@ class Operator:
 class Check:
     def __init__(self, nodes, is_short, program):
         self.nodes, self.program = nodes, program
-        self.seconds, self.period = (40, 10) if is_short else (300, 20)
+        self.seconds, self.period = (30, 10) if is_short else (300, 20)
         self.rate = 200
         self.agents = []
         self.operator = None
