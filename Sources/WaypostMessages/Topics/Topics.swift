@@ -62,17 +62,15 @@ package struct Topics: Sendable, Hashable {
 
     /// The group whose roll-out a topic is about; nil for any other topic.
     package func rollout(_ topic: String) -> (group: String, RolloutTopic)? {
-        guard topic.hasPrefix("\(root)/@") else { return nil }
-        let levels = topic.dropFirst(root.count + 2).split(separator: "/", omittingEmptySubsequences: false)
-        guard levels.count > 1, levels[1] == "rollout", Name.isValid(String(levels[0])) else { return nil }
-        let group = String(levels[0])
-        switch (levels.count, levels.last) {
-        case (2, _): return (group, .control)
-        case (3, "lease"): return (group, .lease)
-        case (4, let slot?) where levels[2] == "log":
-            return Int64(slot).map { (group, .audit(slot: $0)) }
-        default: return nil
-        }
+        guard let levels = levels(below: topic), levels.count > 1, levels[1] == "rollout",
+            case .group(let group)? = Audience(levels[0])
+        else { return nil }
+        guard levels.count > 2 else { return (group, .control) }
+        if levels[2] == "lease" { return (group, .lease) }
+        guard levels[2].hasPrefix("log/"), let slot = Int64(levels[2].dropFirst(4)),
+            levels[2] == "log/\(slot)"
+        else { return nil }
+        return (group, .audit(slot: slot))
     }
 
     /// The filters that an agent in `groups` subscribes to, all at QoS 1.

@@ -27,6 +27,17 @@ enum TopicLaws: Laws {
                 case .map: topics.map(of: audience)
                 case .patch(let agent): topics.patch(of: agent)
                 case .echo(let agent): topics.echo(of: agent)
+                case .candidate(let group): topics.candidate(of: group)
+                case .rollout(let group): topics.rollout(of: group)
+                }
+            try BrokenLaw.unless(written.utf8.elementsEqual(text.utf8), "a topic is read as it was written")
+        }
+        if let (group, topic) = topics.rollout(text) {
+            let written =
+                switch topic {
+                case .control: topics.rollout(of: group)
+                case .lease: topics.lease(of: group)
+                case .audit(let slot): topics.audit(of: group, slot: slot)
                 }
             try BrokenLaw.unless(written.utf8.elementsEqual(text.utf8), "a topic is read as it was written")
         }
