@@ -195,6 +195,19 @@ struct RolloutCaseTests {
         #expect(!scene.crowd.isOnNext(index, at: scene.now))
     }
 
+    @Test func `what agents said of the roll-out before says nothing of the next one`() throws {
+        var scene = try scene(100)
+        scene.run()
+        #expect(scene.outcome == .done)
+        try scene.start(43, id: "r-8")
+        let status = scene.director?.status(at: scene.now)
+        #expect(status?.onNext == scene.onNext)
+        try scene.begin(.takeBack(why: "enough"))
+        scene.advance(seconds: 2)
+        #expect(scene.outcome == .takenBack(why: "enough"))
+        #expect(scene.revisions == [42: 100])
+    }
+
     @Test func `agents that come and go all the time stop nothing`() throws {
         var scene = try RolloutScene(400)
         scene.crowd.weather.flapping = 0.1

@@ -33,6 +33,7 @@ extension RolloutDirector {
         } else {
             try takeOver(at: now)
         }
+        fleet.keepReports(of: control?.id)
         evidence = RolloutEvidence(fleet, control, at: now)
         if case .start = order {} else { evidence.takeOver(fleet, of: control?.id, at: now) }
         chosenByStage = Array(repeating: nil, count: control?.stages.count ?? 0)

@@ -163,6 +163,13 @@ package struct RolloutFleet: Sendable {
         return applied.isWanted ? .wants : .applied(before: before)
     }
 
+    /// Forgets what was said of other roll-outs: before this one was known, any counted.
+    package mutating func keepReports(of id: String?) {
+        for (name, agent) in agents where agent.report != nil && agent.report?.id != id {
+            agents[name]?.report = nil
+        }
+    }
+
     // MARK: Who is there
 
     package var online: [String: Agent] { agents.filter { $0.value.isOnline } }

@@ -70,8 +70,9 @@ extension SimulatedFleet {
             return fail(
                 index, error.code, "control document of \(key) refused: \(error.detail)", in: .map, at: now)
         }
+        let before = reports(index, at: now)
         change(index) { $0.rollouts[key] = member }
-        return decide(index, delayed: true, at: now)
+        return decide(index, delayed: true, after: before, at: now)
     }
 
     /// A candidate came.
@@ -102,8 +103,12 @@ extension SimulatedFleet {
     // MARK: In force
 
     /// Puts in force what the control documents choose.
-    mutating func decide(_ index: Int, delayed: Bool, at now: Int64) -> [FleetStep] {
-        let before = reports(index, at: now)
+    ///
+    /// - Parameter reported: What was said before; what follows from the documents before this unless given.
+    mutating func decide(
+        _ index: Int, delayed: Bool, after reported: [RolloutReport]? = nil, at now: Int64
+    ) -> [FleetStep] {
+        let before = reported ?? reports(index, at: now)
         let base = agents[index].base
         var wanted: [String: [UInt8]] = [:]
         for (key, member) in agents[index].rollouts {
