@@ -141,8 +141,11 @@ package struct RolloutEvidence: Sendable {
             if !control.chooses(name, agent.number) { comparison.control.events += 1 }
             return
         }
-        comparison.cohort.events += 1
-        failing.insert(name)
+        // Its time counts from its report on, which is spread; failures before that would have no time.
+        if agent.report?.place == .next {
+            comparison.cohort.events += 1
+            failing.insert(name)
+        }
         guard [403, 404].contains(report.code.number), let url = report.url, touched(url) else { return }
         notFound.removeAll { now - $0.at > Self.window }
         if notFound.count < 10_000 { notFound.append((name, now)) }

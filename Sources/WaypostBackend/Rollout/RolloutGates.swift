@@ -71,7 +71,7 @@ struct RolloutGates {
     }
 
     private static func short(_ number: Double) -> String {
-        number < 1e9 && number == number.rounded() ? "\(Int64(number))" : "\(number)"
+        number >= 1e9 ? "over 10^9" : number == number.rounded() ? "\(Int64(number))" : "\(number)"
     }
 
     /// Opens of the URLs that the candidate changes: of how many agents, and how many failed.
