@@ -70,9 +70,9 @@ struct PackagedFilesTests {
         // A password belongs into its own file, and the others say who sends commands.
         let elsewhere: Set = ["password", "as", "accounts"]
         #expect(Set(settings.keys) == Set(SettingNames.all).subtracting(elsewhere))
-        for setting in AgentSetting.all {
+        for setting in AgentNumber.all {
             #expect(
-                lines.contains { $0 == "#\(setting.name): \(setting.get(AgentConfiguration.usual))" },
+                lines.contains { $0 == "#\(setting.name): \(setting.standard)" },
                 "\(setting.name)")
         }
     }

@@ -2,6 +2,7 @@ import MQTTLink
 import TestSupport
 import Testing
 import Waypost
+import WaypostAgent
 import WaypostMessages
 
 @testable import WaypostBackend

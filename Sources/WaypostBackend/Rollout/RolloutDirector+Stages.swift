@@ -301,8 +301,11 @@ extension RolloutDirector {
         } else if now - (breach ?? clock.controlPublished) <= options.grace + control.spread {
             return
         }
-        let why = breach.map { (recovered ?? now) - $0 }.map { "all back after \(TimeText.span($0))" }
-        change(.takenBack, "taken-back", why: left == 0 ? why : "\(left.counted("agent")) did not say so")
+        let back = breach.map { (recovered ?? now) - $0 }.map { "all back after \(TimeText.span($0))" }
+        let end = left == 0 ? back : "\(left.counted("agent")) did not say so"
+        // Why it was taken back stays with it.
+        let why = [control.why, end].compactMap(\.self).joined(separator: "; ")
+        change(.takenBack, "taken-back", why: why)
         outcomeAfterPublishing = .takenBack(why: control.why ?? "taken back")
     }
 

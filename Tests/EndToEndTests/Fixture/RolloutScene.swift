@@ -1,6 +1,7 @@
 import MQTTLink
 import TestSupport
 import Waypost
+import WaypostAgent
 import WaypostMessages
 
 @testable import WaypostBackend
