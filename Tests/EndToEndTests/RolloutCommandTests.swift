@@ -81,7 +81,7 @@ struct RolloutCommandTests {
         #expect(ending.status == 0 && ending.output.last == "done", "\(ending)")
         let watched = try await watch.ending()
         #expect(watched.status == 0, "\(watched)")
-        #expect(watched.output.contains { $0.contains("[#") && $0.contains("[50% (") }, "\(watched)")
+        #expect(watched.output.contains { $0.contains("[#") && $0.contains("50% (") }, "\(watched)")
         #expect(watched.output.contains { $0.contains("failures") && $0.contains("e ") }, "\(watched)")
         try await eventually("all to have the map") { try await scene.revisions() == [42: 60] }
         let history = try await scene.run("rollout", "history", "--group", "lobby", "--json")

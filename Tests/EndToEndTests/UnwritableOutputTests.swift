@@ -25,16 +25,23 @@ struct UnwritableOutputTests {
         "profile use": ["p1"], "generate swift": ["--agent", "k1"],
         "map sign": ["FILE", "--key", "KEY", "--agent", "k1"], "map verify": ["SIGNED", "--key", "PUB"],
         "relocate": ["--agent", "k1", "--delete", "scheme://router/demo3"],
-        "replay": ["--agent", "k1"], "resolve": ["--demo", "scheme://router/demo"], "routes": ["--demo"],
+        "replay": ["--agent", "k1"], "retained clear": ["--agent", "kiosk-9", "--yes"],
+        "retained diff": ["--agent", "k1"], "retained list": ["--agent", "k1"],
+        "rollout plan": ["--file", "FILE"], "resolve": ["--demo", "scheme://router/demo"], "routes": ["--demo"],
         "services": ["--demo"], "simulate": ["--agents", "2", "--for", "100ms"], "watch": [],
     ]
     /// What prints nothing, or on standard error; the console is a program of its own.
     private static let silent: Set = ["agent", "console", "profile remove"]
+    /// What prints only of a roll-out that goes on.
+    private static let underWay: Set = [
+        "keeper", "rollout advance", "rollout history", "rollout pause", "rollout promote", "rollout resume",
+        "rollout start", "rollout status", "rollout take-back", "rollout watch",
+    ]
 
     /// What the words in capitals stand for; for commands about maps also a map that the agent has had.
     private func files(for verb: [String], _ site: Site) async throws -> [String: String] {
-        if verb == ["forget"] { try await site.retire("kiosk-9") }
-        guard verb.first == "map" else { return ["STATE": site.agent.directory] }
+        if verb == ["forget"] || verb == ["retained", "clear"] { try await site.retire("kiosk-9") }
+        guard verb.first == "map" || verb.first == "rollout" else { return ["STATE": site.agent.directory] }
         let folder = site.broker.directory
         let files = [
             "FILE": folder + "/map.json", "KEY": folder + "/release.pem", "PUB": folder + "/release.pub",
@@ -53,7 +60,7 @@ struct UnwritableOutputTests {
 
     @Test func `every command is tried`() {
         let all = Set(Verbs.all.map { $0.joined(separator: " ") })
-        #expect(Set(Self.arguments.keys).union(Self.silent) == all)
+        #expect(Set(Self.arguments.keys).union(Self.silent).union(Self.underWay) == all)
     }
 
     @Test(arguments: Verbs.all)

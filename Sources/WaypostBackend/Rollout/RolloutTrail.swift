@@ -47,7 +47,8 @@ public struct RolloutHistory: Sendable, Hashable {
         /// Why.
         public let why: String?
 
-        let wire: RolloutAudit
+        /// The entry as it is kept; the next one names the digest of these bytes.
+        package let payload: [UInt8]
     }
 
     /// The entries, the oldest first.
@@ -57,7 +58,7 @@ public struct RolloutHistory: Sendable, Hashable {
 
     /// - Parameter payloads: The entries as they are kept, in any order.
     package init(_ payloads: [[UInt8]]) {
-        var read: [Int64: (entry: RolloutAudit, digest: String)] = [:]
+        var read: [Int64: (entry: RolloutAudit, payload: [UInt8], digest: String)] = [:]
         var faults: [String] = []
         for payload in payloads where !payload.isEmpty {
             guard let json = try? JSONValue(parsing: payload, limits: .trustedFile),
@@ -70,7 +71,7 @@ public struct RolloutHistory: Sendable, Hashable {
             if let known = read[entry.number], known.digest != digest {
                 faults.append("there are two entries \(entry.number) with different content")
             }
-            read[entry.number] = (entry, digest)
+            read[entry.number] = (entry, payload, digest)
         }
         let sorted = read.values.sorted { $0.entry.number < $1.entry.number }
         for (before, after) in zip(sorted, sorted.dropFirst()) {
@@ -86,21 +87,14 @@ public struct RolloutHistory: Sendable, Hashable {
         if let first = sorted.first?.entry, first.number == 1, first.previous != nil {
             faults.append("entry 1 follows another one")
         }
-        entries = sorted.map { entry, _ in
+        entries = sorted.map { entry, payload, _ in
             Entry(
                 number: entry.number, at: entry.at, id: entry.id, event: entry.event, author: entry.author,
-                why: entry.why, wire: entry)
+                why: entry.why, payload: payload)
         }
         self.faults = faults
     }
 
     /// Whether every entry names the one before.
     public var isWhole: Bool { faults.isEmpty }
-}
-
-extension RolloutHistory.Entry {
-    /// The entry as it is kept.
-    package var json: JSONValue {
-        (try? JSONValue(parsing: wire.encoded(), limits: .trustedFile)) ?? .null
-    }
 }

@@ -106,7 +106,7 @@ struct RolloutHistoryCommand: OperatorCommand {
             history = try await RolloutReader(target.settings(), group: target.name).history()
         }
         if output.isJSON {
-            for entry in history.entries { Terminal.print(json: entry.json) }
+            for entry in history.entries { Terminal.print(json: entry.payload) }
             for fault in history.faults { Terminal.note("waypost: \(fault)") }
         } else if history.entries.isEmpty {
             Terminal.print("no roll-out is recorded")

@@ -73,7 +73,8 @@ function rolloutView(rollout, again) {
     isOver || holder ? null : noticeLine('warn', 'Nothing steers it: agents keep what they have. ',
       h('code', null, `waypost rollout resume --group ${group}`), ' goes on.'),
     standstill && !isOver ? noticeLine('wait', standstill) : null,
-    tileList(tiles(rollout, isOver ? null : remaining)), gatesView(rollout), logView(rollout));
+    // Without a controller nothing is counted.
+    isOver ? null : tileList(tiles(rollout, remaining)), gatesView(rollout), logView(rollout));
 }
 
 /** @param {number | null} number */
@@ -84,7 +85,7 @@ const revision = (number) => (number === null ? 'none' : `rev ${number}`);
 function stagesView({ stages, stage, state, online, onNext }) {
   const isBack = state === 'taking-back' || state === 'taken-back';
   const isWhole = state === 'promoting' || state === 'done';
-  const fraction = isWhole ? 1 : Math.min(1, onNext / Math.max(1, online));
+  const fraction = Math.min(1, onNext / Math.max(1, online));
   const bar = h('span', { class: 'bar' });
   bar.style.width = `${fraction * 100}%`;
   return h('div', { class: 'rollout-stages' },
@@ -93,7 +94,7 @@ function stagesView({ stages, stage, state, online, onNext }) {
       return h('li', { class: `stage is-${kind}`, 'aria-current': kind === 'now' ? 'step' : null,
         title: agents === null ? '' : plural(agents, 'agent') }, name);
     })),
-    h('div', { class: 'rollout-share' }, h('span', { class: 'bar-place', role: 'img',
+    isWhole || isBack ? null : h('div', { class: 'rollout-share' }, h('span', { class: 'bar-place', role: 'img',
       'aria-label': `${trimmed(fraction * 100)} % of the agents online have the candidate` }, bar),
       h('span', null, `${count(onNext)} of ${plural(online, 'agent')} online have the candidate`)));
 }
