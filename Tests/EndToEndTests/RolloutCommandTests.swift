@@ -45,11 +45,11 @@ struct RolloutCommandTests {
         }
 
         /// Begins to roll the new map out, in short stages.
-        func start(_ words: String...) throws -> RunningCommand {
+        func start(dwell: String = "1s", _ words: String...) throws -> RunningCommand {
             try RunningCommand(
                 [
                     "rollout", "start", "--group", "lobby", "--file", next, "--id", "r-7", "--stages",
-                    "5,50%,100%", "--dwell", "1s", "--tail", "0s", "--spread", "100ms",
+                    "5,50%,100%", "--dwell", dwell, "--tail", "0s", "--spread", "100ms",
                 ] + words, environment: ["WAYPOST_BROKER": broker.url])
         }
 
@@ -120,7 +120,7 @@ struct RolloutCommandTests {
 
     @Test func `a controller that is killed leaves all as it is, and another one goes on`() async throws {
         let scene = try await Scene()
-        let command = try scene.start("--dwell", "1m")
+        let command = try scene.start(dwell: "1m")
         try await eventually("the first stage") {
             try await scene.status()?["onNext"]?.intValue == 5
         }
@@ -142,7 +142,7 @@ struct RolloutCommandTests {
         async throws
     {
         let scene = try await Scene()
-        let first = try scene.start("--dwell", "1m")
+        let first = try scene.start(dwell: "1m")
         try await eventually("the first stage") { try await scene.status()?["onNext"]?.intValue == 5 }
         let second = try await scene.run(
             "rollout", "start", "--group", "lobby", "--file", scene.next, "--id", "r-8", "--as", "ops2")
@@ -161,7 +161,7 @@ struct RolloutCommandTests {
         async throws
     {
         let scene = try await Scene()
-        let command = try scene.start("--dwell", "4s")
+        let command = try scene.start(dwell: "4s")
         try await eventually("the first stage") { try await scene.status()?["onNext"]?.intValue == 5 }
         try await scene.broker.restart()
         let ending = try await command.ending()

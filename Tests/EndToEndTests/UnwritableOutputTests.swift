@@ -26,12 +26,13 @@ struct UnwritableOutputTests {
         "map sign": ["FILE", "--key", "KEY", "--agent", "k1"], "map verify": ["SIGNED", "--key", "PUB"],
         "relocate": ["--agent", "k1", "--delete", "scheme://router/demo3"],
         "replay": ["--agent", "k1"], "retained clear": ["--agent", "kiosk-9", "--yes"],
-        "retained diff": ["--agent", "k1"], "retained list": ["--agent", "k1"],
-        "rollout plan": ["--file", "FILE"], "resolve": ["--demo", "scheme://router/demo"], "routes": ["--demo"],
+        "retained list": ["--agent", "k1"],
+        "rollout plan": ["--group", "all", "--file", "FILE"], "resolve": ["--demo", "scheme://router/demo"],
+        "routes": ["--demo"],
         "services": ["--demo"], "simulate": ["--agents", "2", "--for", "100ms"], "watch": [],
     ]
     /// What prints nothing, or on standard error; the console is a program of its own.
-    private static let silent: Set = ["agent", "console", "profile remove"]
+    private static let silent: Set = ["agent", "console", "profile remove", "retained diff"]
     /// What prints only of a roll-out that goes on.
     private static let underWay: Set = [
         "keeper", "rollout advance", "rollout history", "rollout pause", "rollout promote", "rollout resume",

@@ -24,7 +24,7 @@ struct UsageTests {
         #expect(ending.output.contains { $0.contains("waypost \(words.joined(separator: " "))") })
     }
 
-    @Test(arguments: Verbs.families.filter { !["generate", "map", "profile"].contains($0) })
+    @Test(arguments: Verbs.families.filter { !["generate", "map", "profile", "retained", "rollout"].contains($0) })
     func `the help of a command has its own options, and names the page of the broker's`(_ command: String)
         async throws
     {
@@ -131,7 +131,6 @@ struct UsageTests {
             ["relocate", "--agent", "k1"],
             ["relocate", "--agent", "k1", "--from", "scheme://a"],
             ["relocate", "--agent", "k1", "--delete", "scheme://a", "--reset", "scheme://b"],
-            ["relocate", "--group", "all", "--delete", "scheme://a"],
             ["open", "scheme://router/demo", "--agent", "k1", "--wait", "10x"],
             ["open", "scheme://router/demo", "--agent", "k1", "--expires", "2d"],
             ["log", "loud", "--agent", "k1"],
