@@ -164,6 +164,10 @@ struct RolloutCommandTests {
         let command = try scene.start(dwell: "4s")
         try await eventually("the first stage") { try await scene.status()?["onNext"]?.intValue == 5 }
         try await scene.broker.restart()
+        // Verdicts stand still for 30 s after a connection was lost.
+        try await eventually("the end of the roll-out", within: .seconds(300)) {
+            try await scene.status()?["state"] == "done"
+        }
         let ending = try await command.ending()
         #expect(ending.status == 0, "\(ending)")
         try await eventually("all to have the map") { try await scene.revisions() == [42: 60] }
