@@ -7,7 +7,7 @@ struct RolloutPauseCommand: OperatorCommand {
         commandName: "pause",
         abstract: "Stop a roll-out where it is: the agents that have the new map keep it.",
         discussion: """
-            Whoever steers it ends with status 3.
+            The controller that steers it ends with status 3.
 
             Examples:
               waypost rollout pause --group lobby --why "looking at the failures"

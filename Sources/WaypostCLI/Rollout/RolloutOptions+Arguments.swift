@@ -133,7 +133,7 @@ struct RolloutStageOptions: ParsableArguments {
     @Flag(help: "Agents that hear nothing for that long go back to the map before.")
     var revertWhenSilent = false
 
-    @Flag(help: "Go on although nobody opens the URLs that the map changes.")
+    @Flag(help: "Go on although no one opens the URLs that the map changes.")
     var withoutTraffic = false
 
     @Option(
