@@ -174,6 +174,21 @@ class Agent:
             self.state.cleanup()
 
 
+def with_agent(test, broker, console, name):
+    """A real agent for one test, which leaves the fleet as it was."""
+    total = console.get("/api/fleet")["total"]
+    agent = Agent(broker, name)
+
+    def leave():
+        agent.stop()
+        status, answer = console.request(f"/api/agents/{name}/forget", {"confirm": name})
+        assert status == 200, answer
+        wait_for("the fleet without it", lambda: console.get("/api/fleet")["total"] == total)
+
+    test.addCleanup(leave)
+    wait_for("the agent", lambda: console.get(f"/api/agents/{name}")["found"])
+
+
 def browser(width=1280, height=900, dark=False):
     options = webdriver.ChromeOptions()
     for word in (

@@ -6,7 +6,7 @@ import tempfile
 import time
 import unittest
 
-from harness import LIMIT, TOKEN, Agent, Broker, Console, Fleet, browser, publish, scheme, wait_for
+from harness import LIMIT, TOKEN, Broker, Console, Fleet, browser, publish, scheme, wait_for, with_agent
 from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
 
@@ -140,8 +140,7 @@ class PageTests(unittest.TestCase):
             wait_for(f"its {tab}", lambda: word in self.text("main"))
 
     def test_a_log_asks_its_agent_for_what_was_before(self):
-        agent = Agent(self.broker, "before-2")
-        self.addCleanup(agent.stop)
+        with_agent(self, self.broker, self.console, "before-2")
         wait_for("its lines", lambda: self.console.get("/api/log?agent=before-2")["lines"])
         self.go("#/agent/before-2?tab=log")
         ask = wait_for("the offer", lambda: [

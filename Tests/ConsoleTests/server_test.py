@@ -8,7 +8,7 @@ import threading
 import time
 import unittest
 
-from harness import LIMIT, TOKEN, Agent, Broker, Console, Fleet, publish, wait_for
+from harness import LIMIT, TOKEN, Broker, Console, Fleet, publish, wait_for, with_agent
 
 
 class ServerTests(unittest.TestCase):
@@ -111,9 +111,7 @@ class ServerTests(unittest.TestCase):
         self.assertGreater(log["until"], time.time() * 1000)
 
     def test_an_agent_is_asked_for_the_lines_from_before_the_console(self):
-        agent = Agent(self.broker, "before-1")
-        self.addCleanup(agent.stop)
-        wait_for("the agent", lambda: self.console.get("/api/agents/before-1")["found"])
+        with_agent(self, self.broker, self.console, "before-1")
         first = wait_for("its lines", lambda: self.console.get("/api/log?agent=before-1")["lines"])
         self.assertEqual(self.console.get("/api/agents/before-1/replay")["lines"], [])
         later = Console(self.broker, "--allow-commands")
