@@ -14,7 +14,7 @@ final class CommandJob: Sendable {
         case decoded(Command.Operation)
         /// It is in the payload, and is decoded when its turn comes; what runs in no lane never waits like this.
         case encoded
-        /// It can't be read, or must not be run: it ends with this result, whoever has it.
+        /// It can't be read, or must not be run: it ends with this result.
         case ended(CommandResult)
     }
 

@@ -84,7 +84,7 @@ struct IntakeState: Sendable {
         senders.gap(before: sequence, of: sender, at: now)
     }
 
-    /// What a sender is told that sends too much.
+    /// The refusal of a sender that sends too much.
     func busy(_ sender: String, _ admission: SenderTable.Admission) -> Failure {
         let isUnread = admission == .unread
         let end = isUnread ? "; the rest is acknowledged but not read" : ""

@@ -87,7 +87,7 @@ final class CommandLedger: Sendable {
 
     // MARK: Refusals
 
-    /// What a sender is told whose new command finds no space.
+    /// The refusal of a new command that finds no space.
     func failure(_ refusal: SenderShares.Refusal, _ sender: String, sentTo audiences: [Audience]) -> Failure {
         let text = shares.text(refusal, sender)
         guard case .idsOfSender = refusal, let end = firstEnd(of: sender, audiences) else {

@@ -299,7 +299,7 @@ extension RelocationMaps {
     func connected(isNewSession: Bool) {
         state.withLock { state in
             state.rollouts.awaitsMap = isNewSession ? clock.monotonic() + Self.patience : nil
-            // Before the first connection there was nobody to ask.
+            // Before the first connection there was no one to ask.
             state.rollouts.subscribed = []
         }
         subscribe()

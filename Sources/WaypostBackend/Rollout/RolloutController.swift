@@ -16,7 +16,7 @@ package struct RolloutController: Sendable {
     let settings: BackendConfiguration
     let group: String
     var options: RolloutOptions
-    /// Entries without effect that the plan foretold; nil when nobody looked.
+    /// Entries without effect that the plan foretold; nil when no one looked.
     var foreseen: Set<Int>?
     /// Gets what the roll-out looks like, each time that this differs.
     let observe: @Sendable (RolloutStatus) -> Void
@@ -64,7 +64,7 @@ package struct RolloutController: Sendable {
                 }
             }
         } catch {
-            // In a task of its own, which is not cancelled: that nobody steers is what the next one wants to know.
+            // In a task of its own, which is not cancelled: that no one steers is what the next one wants to know.
             let (open, release) = (session, director.release)
             await Task { await Self.leave(open, release) }.value
             throw error

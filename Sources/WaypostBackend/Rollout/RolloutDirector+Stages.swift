@@ -95,7 +95,7 @@ extension RolloutDirector {
         guard !control.state.isOver else {
             throw BackendError(.notSent, "roll-out \(control.id) of @\(group) is \(control.state.rawValue)")
         }
-        // Whoever steered it before is refused by the agents from now on.
+        // The controller before this one is refused by the agents from now on.
         control.epoch = highestEpoch + 1
         self.control = control
         options.stages = control.stages
@@ -342,7 +342,7 @@ extension RolloutDirector {
 
     private mutating func checkLease(at now: Int64) {
         if let since = clock.leaseUnseen, now - since > options.lease.echo {
-            // Whoever can't hear himself can't hear another one.
+            // One that can't hear itself can't hear another.
             clock.isConnected = false
             return
         }

@@ -69,7 +69,7 @@ package struct RolloutDirector: Sendable {
     package var fleet: RolloutFleet
     package var evidence: RolloutEvidence
     package var trail = RolloutTrail()
-    /// Entries of the new map of which it was foretold that they have no effect somewhere; nil when nobody looked.
+    /// Entries of the new map of which it was foretold that they have no effect somewhere; nil when no one looked.
     package var foreseen: Set<Int>?
     /// What is to be done, in this order.
     var pending: [Step] = []

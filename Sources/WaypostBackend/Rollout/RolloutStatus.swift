@@ -77,7 +77,7 @@ public struct RolloutStatus: Sendable, Hashable {
     public var why: String?
     /// When it was changed last, in milliseconds since 1970 by the controller's clock.
     public var changed: Int64 = 0
-    /// Who steers it; nil when nobody does.
+    /// Who steers it; nil when no one does.
     public var holder: String?
     /// Agents of the group that are online.
     public var online = 0

@@ -44,7 +44,7 @@ struct ForgetCommand: OperatorCommand {
 
 /// The removal of what the broker keeps of an agent.
 struct RetirementOptions {
-    /// Whether nobody is asked.
+    /// Whether no one is asked.
     var yes: Bool
     var output: OutputOptions
 

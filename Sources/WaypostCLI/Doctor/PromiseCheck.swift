@@ -131,7 +131,7 @@ struct PromiseCheck {
         ]
     }
 
-    /// Whether the message comes as a retained one to whoever subscribes now.
+    /// Whether the message comes as a retained one to a new subscriber.
     private func comes(_ filter: String, _ one: BackendConfiguration) async throws -> Bool {
         let session = try await BackendSession.connect(one, required: [], useful: [filter])
         let came = try await session.wait(BrokerCheck.patience) { $0.topic == topic && $0.retain }

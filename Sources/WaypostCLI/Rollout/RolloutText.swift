@@ -16,7 +16,7 @@ struct RolloutText {
     func lines(_ status: RolloutStatus) -> [TerminalText] {
         let revisions =
             "\(status.base.map { "rev \($0)" } ?? "no map") → \(status.next.map { "rev \($0)" } ?? "?")"
-        let holder = status.isOver ? "" : status.holder.map { ", steered by \($0)" } ?? ", steered by nobody"
+        let holder = status.isOver ? "" : status.holder.map { ", steered by \($0)" } ?? ", steered by no one"
         let state = TerminalText(status.state)
         let shown =
             switch status.state {

@@ -100,7 +100,7 @@ struct LogView: Sendable {
     func frame(of ring: LineRing, from start: Int64, limit: Int, backlog: Int, now: Int64) -> Frame {
         var frame = Frame(next: max(start, ring.first))
         frame.dropped = frame.next - start
-        // Whoever is far behind gets the newest.
+        // One that is far behind gets the newest.
         let behind = ring.next - frame.next
         if behind > Int64(backlog) {
             let target = ring.next - Int64(backlog)
@@ -131,6 +131,6 @@ extension NumberedLine {
 }
 
 extension LogEvent {
-    /// By which an event of an agent is told from all its others.
+    /// By which an event differs from all others of its agent.
     fileprivate var place: [String] { [boot, String(sequence)] }
 }

@@ -15,7 +15,7 @@ package enum RolloutStage: Sendable, Hashable, CustomStringConvertible {
         .count(5), .share(1_000), .share(10_000), .share(50_000), .share(everyone),
     ]
 
-    /// Reads `5`, `1%`, `0.5%`; nil for anything else, for nobody, and for more than everyone.
+    /// Reads `5`, `1%`, `0.5%`; nil for anything else, for no one, and for more than everyone.
     package init?(_ text: String) {
         guard text.hasSuffix("%") else {
             guard text.utf8.allSatisfy({ (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }),
