@@ -42,7 +42,7 @@ extension LinkLoop {
             sink.messages = []
             (hasDelivered, unacknowledged) = (true, handle)
             // Nothing is acknowledged yet: the PUBACKs leave in loop_write, after the delegate was asked once more.
-            guard delegate?.link(received: batch) == .acknowledge else {
+            guard awaited({ delegate?.link(received: batch) }) == .acknowledge else {
                 drop(.batchRefused)
                 return false
             }

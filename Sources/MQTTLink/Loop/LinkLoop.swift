@@ -60,6 +60,9 @@ final class LinkLoop {
     var hasDelivered = false
     /// What brought a batch whose acknowledgements it has not agreed to yet.
     var unacknowledged: ClientHandle?
+    private let standIn = StandIn()
+    /// The library had nothing left to write at the start of this turn.
+    private var isBetweenPackets = false
     private let whenFinished: @Sendable () -> Void
 
     init(
@@ -108,6 +111,7 @@ final class LinkLoop {
     /// False when the delegate has kept the thread: then another is in the loop.
     private func turn() -> Bool {
         let readable = poll()
+        isBetweenPackets = handle?.wantsWrite == false
         // The order is the point: read, have it stored, and only then write, with the replies that are there by then.
         if isSocketOpen {
             if readable { keepAlive?.heard(at: now) }
@@ -158,7 +162,20 @@ final class LinkLoop {
     private func askToAcknowledge() {
         guard let origin = unacknowledged else { return }
         unacknowledged = nil
-        if delegate?.linkWillAcknowledge() == .refuse, origin === handle { drop(.batchRefused) }
+        let decision = awaited { delegate?.linkWillAcknowledge() }
+        if decision == .refuse, origin === handle { drop(.batchRefused) }
+    }
+
+    /// Calls the delegate for what may take its time; the connection is kept alive meanwhile.
+    func awaited<Value>(_ body: () -> Value) -> Value {
+        // Only between the library's packets: it may have written a part of one.
+        guard let handle, let keepAlive, isBetweenPackets, ownBytes.isEmpty else { return body() }
+        standIn.begin(for: handle, every: keepAlive.interval / 4)
+        defer {
+            ownBytes = standIn.end()
+            isWritingOwnBytes = !ownBytes.isEmpty
+        }
+        return body()
     }
 
     var isLeaving: Bool { if case .leaving = state.phase { true } else { false } }

@@ -11,7 +11,7 @@ struct KeepAliveClock: Sendable {
         case broken
     }
 
-    private let interval: Duration
+    let interval: Duration
     private var lastIn: Instant
     private var lastOut: Instant
     /// When a PINGREQ was sent that nothing has followed yet.

@@ -9,7 +9,8 @@ public enum BatchDecision: Sendable, Hashable {
 /// Receives what a link reads and reports.
 ///
 /// All of it is called on the link's own thread, one call after another, and must return soon: as long as a call
-/// lasts nothing is read, written or kept alive. The one exception is ``link(lends:)``.
+/// lasts nothing is read or written. ``link(received:)`` and ``linkWillAcknowledge()`` may wait for a disk: the connection
+/// is kept alive meanwhile. ``link(lends:)`` may give the thread to the delegate.
 public protocol MQTTLinkDelegate: AnyObject, Sendable {
     /// A CONNECT of that version is about to be made; returns the will for it, if there must be one.
     func linkWillConnect(_ version: MQTTVersion) -> MQTTMessage?
