@@ -125,8 +125,9 @@ struct ArgumentReader {
 
     private func value(_ label: String, _ name: String) throws(Failure) -> JSONValue? {
         if source.native.indices.contains(place) {
+            let value: any Encodable = source.native[place]
             do {
-                return try JSONValueEncoder().encode(source.native[place])
+                return try JSONValueEncoder().encode(value)
             } catch {
                 throw .badField("argument \"\(name)\" of \(method.full) can't be written as JSON: \(error)")
             }
