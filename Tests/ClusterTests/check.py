@@ -16,73 +16,14 @@ import time
 
 import client
 import cluster
+import rollout
+from agent import ROOT, TOP, Agent, say
 
-TOP = pathlib.Path(__file__).resolve().parents[2]
-ROOT = "waypost/v1"
 OPERATOR = "check"
 # What a killed node needs until it is started again: a process manager waits a moment, too.
 RESTART_AFTER = 4
 # As long as something comes it goes on; this long without anything is a loss.
 SILENCE = 120
-
-
-def say(text):
-    print(f"==> {text}", file=sys.stderr, flush=True)
-
-
-class Agent:
-    """`waypost agent` as a process, with the demo's ledger."""
-
-    def __init__(self, name, urls, folder, program):
-        self.name, self.program = name, program
-        self.state = folder / name
-        self.log = folder / f"{name}.log"
-        brokers = [word for url in urls for word in ("--broker", url)]
-        with self.log.open("wb") as log:
-            self.process = subprocess.Popen(
-                [
-                    program, "agent", "--agent", name, "--demo", "--state", str(self.state), *brokers,
-                    "--keepalive", "10", "--intake-rate", "0", "--sender-share", "100",
-                    "--dedupe-keys", "1000000", "--handler-deadline", "60",
-                ], stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True)
-
-    @property
-    def ledger(self):
-        try:
-            return (self.state / "ledger.txt").read_text().split("\n")[:-1]
-        except FileNotFoundError:
-            return []
-
-    def health(self):
-        """What the agent says of itself, without a broker; None before it has begun."""
-        result = subprocess.run(
-            [self.program, "health", "--local", "--state", str(self.state), "--json"], capture_output=True,
-            text=True, timeout=60, check=False)
-        return json.loads(result.stdout) if result.stdout.startswith("{") else None
-
-    def link(self):
-        """The check `link` of its health."""
-        health = self.health() or {}
-        return next((each for each in health.get("checks", []) if each["name"] == "link"), {})
-
-    def is_online(self):
-        return self.link().get("state") == "ok"
-
-    def terminate(self):
-        """Ends it in order; its exit status."""
-        self.process.terminate()
-        try:
-            return self.process.wait(timeout=60)
-        except subprocess.TimeoutExpired:
-            self.kill()
-            return None
-
-    def kill(self):
-        try:
-            os.killpg(self.process.pid, signal.SIGKILL)
-        except ProcessLookupError:
-            pass
-        self.process.wait()
 
 
 class Operator:
@@ -316,12 +257,19 @@ def main():
     parser.add_argument("engine", choices=cluster.ENGINES)
     parser.add_argument("--check", action="store_true")
     parser.add_argument("--short", action="store_true")
+    parser.add_argument("--rollout", action="store_true")
+    parser.add_argument("--agents", type=int, default=1_000)
+    parser.add_argument("--real", type=int, default=10)
     parser.add_argument("--program", default=str(TOP / ".build/debug/waypost"))
     options = parser.parse_args()
     for each in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(each, interrupted)
     nodes = cluster.ENGINES[options.engine]()
-    check = Check(nodes, options.short, options.program) if options.check else None
+    check = None
+    if options.rollout:
+        check = rollout.Check(nodes, options.agents, options.real, options.program)
+    elif options.check:
+        check = Check(nodes, options.short, options.program)
     try:
         if check:
             passed = check.run()

@@ -1,4 +1,4 @@
-"""Three nodes of a broker on loopback, from Debian's packages: RabbitMQ or NATS.
+"""Brokers on loopback, from Debian's packages: three nodes of RabbitMQ or NATS, or one mosquitto.
 
 Ports and data are private, and nothing is left of them once `end` has returned.
 """
@@ -230,4 +230,26 @@ mqtt {{ listen: 127.0.0.1:{port}, stream_replicas: {len(names)}, ack_wait: 10s, 
             self.nodes.append(node)
 
 
-ENGINES = {"rabbitmq": RabbitMQ, "nats": NATS}
+class Mosquitto(Cluster):
+    """One node: mosquitto knows no others."""
+
+    engine = "mosquitto"
+
+    def __init__(self):
+        super().__init__()
+        port, = free_ports(1)
+        folder = self.folder / "A"
+        file = folder / "mosquitto.conf"
+        self.nodes.append(
+            Node("A", port, ["mosquitto", "-c", str(file)], {"PATH": os.environ["PATH"] + ":/usr/sbin:/sbin"}, folder))
+        file.write_text(f"""
+listener {port} 127.0.0.1
+allow_anonymous true
+user root
+persistence false
+max_queued_messages 0
+set_tcp_nodelay true
+""")
+
+
+ENGINES = {"rabbitmq": RabbitMQ, "nats": NATS, "mosquitto": Mosquitto}
