@@ -43,15 +43,29 @@ public final class MQTTLink: Sendable {
     /// Begins to connect; once.
     ///
     /// If the system has no thread for it, `linkDidDisconnect` is called before this returns.
-    public func start() {
+    public func start() { start(on: nil) }
+
+    /// Begins to connect; once.
+    ///
+    /// - Parameter thread: One that it shares with other links; nil for one of its own.
+    package func start(on thread: LinkThread?) {
         phase.withLock { phase in
             guard case .new = phase, let delegate = delegate.value else { return }
             let (configuration, mailbox, end) = (configuration, mailbox, end)
             let reference = self.delegate
-            let failure = PlainThread.start(name: LinkLoop.threadName) {
-                guard let delegate = reference.value else { return end.fire() }
-                LinkLoop(configuration, mailbox, delegate) { end.fire() }.run()
+            let make: @Sendable (PeekBuffer) -> LinkLoop? = { buffer in
+                guard let delegate = reference.value else {
+                    end.fire()
+                    return nil
+                }
+                return LinkLoop(configuration, mailbox, delegate, buffer) { end.fire() }
             }
+            let failure =
+                if let thread {
+                    thread.add(make)
+                } else {
+                    PlainThread.start(name: LinkLoop.threadName) { make(PeekBuffer())?.run() }
+                }
             phase = .running
             guard let failure else { return }
             phase = .stopped

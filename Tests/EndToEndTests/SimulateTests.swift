@@ -77,6 +77,27 @@ struct SimulateTests {
         #expect(try await kept(at: broker) == [])
     }
 
+    // A thread for each, with its stack, was most of the memory of an agent.
+    @Test func `agents with their own sessions share a few threads`() async throws {
+        let broker = try await TestBroker.start()
+        defer { broker.end() }
+        let simulation = try RunningCommand(
+            ["simulate", "--agents", "150", "--own-sessions", "--problems", "0%", "--seed", "5"],
+            environment: ["WAYPOST_BROKER": broker.url])
+        try await simulation.printed("seed 5")
+        // Those that made the connections end by themselves.
+        try await eventually("few threads") {
+            let threads = try FileManager.default.contentsOfDirectory(
+                atPath: "/proc/\(simulation.processID)/task")
+            return threads.count <= 40
+        }
+        let agents = try await RunningCommand.run(
+            ["agents", "--names"], environment: ["WAYPOST_BROKER": broker.url])
+        #expect(agents.output.count == 150)
+        simulation.send(signal: SIGTERM)
+        #expect(try await simulation.ending().status == 0)
+    }
+
     @Test func `with --keep the agents are shown as shut down, and a time ends it`() async throws {
         let broker = try await TestBroker.start()
         defer { broker.end() }

@@ -51,7 +51,7 @@ extension LinkLoop {
     /// Looks at the next headers; nil when there is something to do, else what the reading comes to.
     private func look(_ handle: ClientHandle) -> ReadOutcome? {
         if handle.isSettingUpTLS { return setUpTLS(handle) }
-        return peekBuffer.withUnsafeMutableBytes { buffer in
+        return peekBuffer.bytes.withUnsafeMutableBytes { buffer in
             switch handle.peek(into: buffer) {
             case .over: return outcome(of: handle.read(), handle)
             case .wouldBlock: return isHungUp ? outcome(of: handle.read(), handle) : .fine
@@ -121,7 +121,7 @@ extension LinkLoop {
                 mayHaveMore = true
                 return .fine
             }
-            let transfer = peekBuffer.withUnsafeMutableBytes { buffer in
+            let transfer = peekBuffer.bytes.withUnsafeMutableBytes { buffer in
                 let part = UnsafeMutableRawBufferPointer(rebasing: buffer[..<min(wanted, buffer.count)])
                 let transfer = handle.receive(into: part)
                 if case .bytes(let count) = transfer {

@@ -32,7 +32,7 @@ final class LinkLoop {
     var ownBytes: [UInt8] = []
     /// Some of them are written, and the library has to wait until the others are.
     var isWritingOwnBytes = false
-    var peekBuffer = [UInt8](repeating: 0, count: 16_384)
+    let peekBuffer: PeekBuffer
     var lowWaterMark = 1
     /// The peer has closed its side, or the connection is broken.
     var isHungUp = false
@@ -67,8 +67,9 @@ final class LinkLoop {
 
     init(
         _ configuration: MQTTLinkConfiguration, _ mailbox: Mailbox, _ delegate: any MQTTLinkDelegate,
-        whenFinished: @escaping @Sendable () -> Void
+        _ peekBuffer: PeekBuffer = PeekBuffer(), whenFinished: @escaping @Sendable () -> Void
     ) {
+        self.peekBuffer = peekBuffer
         self.configuration = configuration
         self.mailbox = mailbox
         self.delegate = delegate
@@ -91,15 +92,24 @@ final class LinkLoop {
     var now: Instant { ContinuousClock.now }
 
     func run() {
-        perform(state.started(at: now))
+        begin()
         goOn()
     }
+
+    /// Begins to connect; the turns follow.
+    func begin() { perform(state.started(at: now)) }
 
     /// Turns until the link has ended, or its delegate has kept the thread.
     private func goOn() {
         while !isFinished {
-            guard turn(), !switchThreadIfNeeded() else { return }
+            let isReadable = poll()
+            guard turn(isReadable, lends: true), !switchThreadIfNeeded() else { return }
         }
+        finish()
+    }
+
+    /// Settles what is left when the last turn is over.
+    func finish() {
         let last = mailbox.close()
         for case .subscribe(_, let reply) in last.commands { reply(nil) }
         settle(last)
@@ -108,16 +118,22 @@ final class LinkLoop {
         whenFinished()
     }
 
+    /// One turn on a thread that other links use, too.
+    func turnOnSharedThread(wasRung: Bool, _ socket: pollfd?) {
+        _ = turn(woke(wasRung: wasRung, socket), lends: false)
+        wantsNewThread = false
+    }
+
     /// False when the delegate has kept the thread: then another is in the loop.
-    private func turn() -> Bool {
-        let readable = poll()
+    private func turn(_ readable: Bool, lends: Bool) -> Bool {
         isBetweenPackets = handle?.wantsWrite == false
         // The order is the point: read, have it stored, and only then write, with the replies that are there by then.
         if isSocketOpen {
             if readable { keepAlive?.heard(at: now) }
             if readable || mayHaveMore { readBatch() }
         }
-        guard lend() else { return false }
+        guard !lends || lend() else { return false }
+        hasDelivered = false
         askToAcknowledge()
         runCommands()
         if state.isOnline || isLeaving { publishWaiting() } else { loseWaiting() }
@@ -266,42 +282,65 @@ final class LinkLoop {
 
     /// Sleeps until something comes or is due; whether the socket can be read, or has news of its end.
     private func poll() -> Bool {
-        var isSettingUpTLS = false
-        var descriptors = [pollfd(fd: mailbox.wake.descriptor, events: Int16(POLLIN), revents: 0)]
+        let (socket, limit) = prepareToSleep()
+        var descriptors = [wakeDescriptor]
+        if let socket { descriptors.append(socket) }
+        let timeout = Self.milliseconds(limit)
+        let count = Glibc.poll(&descriptors, nfds_t(descriptors.count), timeout)
+        return woke(
+            wasRung: count > 0 && descriptors[0].revents != 0,
+            count > 0 && descriptors.count == 2 ? descriptors[1] : nil)
+    }
+
+    /// What wakes the loop when it has mail.
+    var wakeDescriptor: pollfd {
+        pollfd(fd: mailbox.wake.descriptor, events: Int16(POLLIN), revents: 0)
+    }
+
+    /// The socket with what it is waited for, nil when there is none, and how long to sleep at most.
+    func prepareToSleep() -> (socket: pollfd?, limit: Duration) {
+        var socket: pollfd?
         if let handle, handle.socket >= 0 {
             var events = isSocketOpen ? Int16(POLLIN) | Self.hangUp : Int16(POLLOUT)
-            isSettingUpTLS = handle.isSettingUpTLS
-            let wantsWrite = isSettingUpTLS ? setupWantsWrite : handle.wantsWrite || !ownBytes.isEmpty
+            let wantsWrite =
+                handle.isSettingUpTLS ? setupWantsWrite : handle.wantsWrite || !ownBytes.isEmpty
             if isSocketOpen && wantsWrite { events |= Int16(POLLOUT) }
-            descriptors.append(pollfd(fd: handle.socket, events: events, revents: 0))
+            socket = pollfd(fd: handle.socket, events: events, revents: 0)
         }
-        let timeout = mailbox.maySleep() ? timeout(at: now) : 0
-        let count = Glibc.poll(&descriptors, nfds_t(descriptors.count), timeout)
-        mailbox.awoke(wasRung: descriptors[0].revents != 0)
-        guard count > 0, descriptors.count == 2, descriptors[1].revents != 0 else { return false }
+        return (socket, mailbox.maySleep() ? timeout(at: now) : .zero)
+    }
+
+    /// It slept; whether the socket can be read, or has news of its end.
+    private func woke(wasRung: Bool, _ socket: pollfd?) -> Bool {
+        mailbox.awoke(wasRung: wasRung)
+        guard let socket, socket.revents != 0 else { return false }
         if !isSocketOpen {
-            socketOpened(descriptors[1].fd)
+            socketOpened(socket.fd)
             return false
         }
-        let found = descriptors[1].revents & ~Int16(POLLOUT)
+        let found = socket.revents & ~Int16(POLLOUT)
         if found & (Self.hangUp | Int16(POLLHUP) | Int16(POLLERR)) != 0 { isHungUp = true }
-        return found != 0 || isSettingUpTLS
+        return found != 0 || handle?.isSettingUpTLS == true
     }
 
     /// POLLRDHUP, which the Glibc module shows only with its GNU extensions on.
     private static let hangUp: Int16 = 0x2000
 
-    private func timeout(at now: Instant) -> Int32 {
+    private func timeout(at now: Instant) -> Duration {
         var limit = configuration.tickInterval
-        if mayHaveMore || unacknowledged != nil { return 0 }
+        if mayHaveMore || unacknowledged != nil { return .zero }
         for deadline in [state.deadline, keepAlive?.due, acknowledgementDue, refusedSubscriptions.due]
             + rounds.map({ Optional($0.deadline) })
         {
             if let deadline { limit = min(limit, now.duration(to: deadline)) }
         }
+        return max(limit, .zero)
+    }
+
+    /// What poll takes; rounded up: waking a moment early would only mean to sleep again.
+    static func milliseconds(_ limit: Duration) -> Int32 {
         let (seconds, attoseconds) = limit.components
-        guard seconds >= 0, attoseconds >= 0 else { return 0 }
-        // Rounded up: waking a moment early would only mean to sleep again.
+        guard limit > .zero else { return 0 }
         return Int32(min(seconds, 3_600)) * 1_000 + Int32(attoseconds / 1_000_000_000_000_000) + 1
     }
 }

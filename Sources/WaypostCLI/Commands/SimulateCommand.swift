@@ -84,7 +84,7 @@ struct SimulateCommand: OperatorCommand {
     @Option(help: ArgumentHelp("MQTT sessions that the agents share.", valueName: "number"))
     var sessions = 4
 
-    @Flag(help: "A session and a will for each agent, as real ones have; each takes a thread.")
+    @Flag(help: "A session and a will for each agent, as real ones have; each takes four open files.")
     var ownSessions = false
 
     @Option(

@@ -33,6 +33,8 @@ final class Simulation: Sendable {
     /// By number; an agent's own has the agent's.
     private let sessions = Guarded<[Int: SimulationSession]>([:])
     private let sharedSessions: Int
+    /// What agents' own sessions run on: a thread each would take more memory than the session.
+    private let threads = (0..<4).map { _ in LinkThread() }
     private let tasks = Guarded<[SimulatedCommand.Key: Task<Void, Never>]>([:])
     private let phase = Guarded(Phase.starting)
     /// Sessions whose agents must come again, because their connection is a new one.
@@ -128,7 +130,9 @@ final class Simulation: Sendable {
     }
 
     private var noBroker: CommandError {
-        let reason = sessions.withLock { $0.values.lazy.compactMap(\.reason).first }
+        var reason = sessions.withLock { $0.values.lazy.compactMap(\.reason).first }
+        // It is not tried again: the command ends.
+        reason?.retryIn = nil
         return CommandError(
             .noBroker, "no broker: \(reason.map { "\($0)" } ?? "\(settings.place) does not answer")")
     }
@@ -175,7 +179,7 @@ final class Simulation: Sendable {
         }
         let session = SimulationSession(number, configuration, of: agent, in: self)
         sessions.withLock { $0[number] = session }
-        session.start()
+        session.start(on: agent.map { threads[$0 % threads.count] })
     }
 
     private func bring(_ indices: [Int], _ version: MQTTVersion) {

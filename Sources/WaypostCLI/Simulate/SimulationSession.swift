@@ -24,7 +24,8 @@ final class SimulationSession: MQTTLinkDelegate {
         link.withLock { $0 = MQTTLink(configuration: configuration, delegate: self) }
     }
 
-    func start() { link.withLock { $0 }?.start() }
+    /// - Parameter thread: One that it shares with others; nil for one of its own.
+    func start(on thread: LinkThread?) { link.withLock { $0 }?.start(on: thread) }
 
     /// Whether there is a connection.
     var isUp: Bool { connection.withLock(\.isUp) }
