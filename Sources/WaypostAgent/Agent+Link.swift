@@ -47,6 +47,7 @@ extension Agent {
         intake.connected()
         maps.connected(isNewSession: !connection.sessionPresent)
         status.connected(connection)
+        rememberVersion(connection)
         if isSessionLost(connection) {
             reporter.failed(
                 .sessionLost,

@@ -144,6 +144,7 @@ extension Agent {
         link.clientID = configuration.agent
         link.cleanStart = false
         link.inFlightLimit = configuration.limits.inFlight
+        link.speaks311 = spokenVersions
         link.maximumPacketSize = UInt32(
             clamping: max(configuration.limits.mapBytes, configuration.limits.commandBytes) * 4)
         // The agent writes to these two itself, to see that it can be reached.

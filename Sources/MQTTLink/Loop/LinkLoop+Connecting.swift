@@ -104,7 +104,9 @@ extension LinkLoop {
         connection?.features = connack.features
         connection?.wasSilentOn5 = state.wasSilentOn5
         keepAlive = KeepAliveClock(interval: interval, at: now)
-        perform(state.accepted(sessionPresent: connack.sessionPresent, at: now))
+        let actions = state.accepted(sessionPresent: connack.sessionPresent, at: now)
+        connection?.speaks311 = state.speaks311(at: now)
+        perform(actions)
     }
 
     // MARK: Subscriptions

@@ -81,6 +81,9 @@ final class LinkLoop {
                 first: configuration.resubscribe.first, longest: configuration.resubscribe.longest))
         var settings = LinkState.Settings(brokers: configuration.brokers)
         settings.version = configuration.protocolVersion
+        for (index, broker) in configuration.brokers.enumerated() {
+            settings.speaks311[index] = configuration.speaks311[broker]
+        }
         settings.connectTimeout = configuration.connectTimeout
         settings.subscribeTimeout = configuration.subscribeTimeout
         settings.reconnect = configuration.reconnect

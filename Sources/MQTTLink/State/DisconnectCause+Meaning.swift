@@ -8,6 +8,12 @@ extension DisconnectReason.Cause {
         }
     }
 
+    /// What a broker may do to a 3.1.1 CONNECT that has come to know another version.
+    var mayMeanOtherVersion: Bool {
+        if case .refused(.unsupportedProtocolVersion, _) = self { return true }
+        return mayMeanOldBroker
+    }
+
     /// The broker is there and does not want us now, or not here: asking again soon would only be noise.
     var asksToStayAway: Bool {
         switch self {

@@ -25,6 +25,8 @@ struct LinkState: Sendable {
         var conflictPause = Backoff(first: .seconds(5), longest: .seconds(30))
         /// How long a broker that refused 5 is spoken to with 3.1.1 only: it may be a newer one by then.
         var versionMemory: Duration = .seconds(86_400)
+        /// What is known of brokers that do not speak 5, by their place.
+        var speaks311: [Int: VersionMemory] = [:]
         /// Whether the first broker must be gone back to, and how soon.
         var prefersFirst = false
         var returnAfter: Duration = .seconds(600)
@@ -124,6 +126,14 @@ struct LinkState: Sendable {
         return brokers[attempt.broker].maySpeak311 || brokers[attempt.broker].wasSilentOn5
     }
 
+    /// For how long the broker of the present attempt is spoken to with 3.1.1; nil when that is not remembered.
+    func speaks311(at now: Instant) -> VersionMemory? {
+        guard fellBack, let memory = currentAttempt.map({ brokers[$0.broker] }),
+            let end = memory.speaks311Until
+        else { return nil }
+        return VersionMemory(left: now.duration(to: end), wasSilent: memory.wasSilentOn5)
+    }
+
     private var currentVersion: MQTTVersion? { currentAttempt?.version }
 
     private var currentAttempt: Attempt? {
@@ -137,6 +147,10 @@ struct LinkState: Sendable {
 
     mutating func started(at now: Instant) -> [Action] {
         precondition(phase == .new, "started in \(phase)")
+        for (index, memory) in settings.speaks311 where brokers.indices.contains(index) {
+            brokers[index].speaks311Until = now + min(memory.left, settings.versionMemory)
+            brokers[index].wasSilentOn5 = memory.wasSilent
+        }
         return attempt(at: now)
     }
 
@@ -286,6 +300,10 @@ struct LinkState: Sendable {
 
     private mutating func failed(_ attempt: Attempt, _ cause: Cause, at now: Instant) -> [Action] {
         if fallsBack(attempt, cause, at: now) { return [.close] + self.attempt(at: now) }
+        // A broker that 3.1.1 does not reach any more may be another one by now.
+        if attempt.version == .v311, stage == .handshaking, cause.mayMeanOtherVersion {
+            brokers[attempt.broker].speaks311Until = nil
+        }
         brokers[attempt.broker].maySpeak311 = false
         brokers[attempt.broker].addressTurn &+= 1
         brokers[attempt.broker].takenSessions = 0

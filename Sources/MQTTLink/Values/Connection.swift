@@ -33,6 +33,8 @@ public struct Connection: Sendable, Hashable {
     package var features = BrokerFeatures()
     /// Whether 5 was met with silence, rather than with a refusal.
     package var wasSilentOn5 = false
+    /// For how long 3.1.1 is spoken; nil with 5, and where 3.1.1 was asked for.
+    package var speaks311: VersionMemory?
 
     /// A connection; for tests that play a link.
     public init(

@@ -48,6 +48,8 @@ public struct MQTTLinkConfiguration: Sendable {
     public var tls: TLSOptions?
     /// Which version is spoken; automatic unless given.
     public var protocolVersion: ProtocolVersion
+    /// What an earlier link has learned of brokers that do not speak 5; see ``Connection/speaks311``.
+    package var speaks311: [BrokerURL: VersionMemory] = [:]
     /// The longest silence of the broker, 30 s unless given, at least 5 s: libmosquitto refuses less.
     ///
     /// After half of it the broker is asked for a sign of life; after all of it the connection counts as broken.
@@ -121,6 +123,15 @@ public struct MQTTLinkConfiguration: Sendable {
         batchByteLimit = 1 << 20
         tickInterval = .seconds(5)
     }
+}
+
+/// That a broker is spoken to with 3.1.1, and for how long still.
+package struct VersionMemory: Sendable, Hashable {
+    package var left: Duration
+    /// Whether 5 was met with silence, rather than with a refusal.
+    package var wasSilent: Bool
+
+    package init(left: Duration, wasSilent: Bool) { (self.left, self.wasSilent) = (left, wasSilent) }
 }
 
 extension MQTTLinkConfiguration {

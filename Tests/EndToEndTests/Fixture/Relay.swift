@@ -9,13 +9,16 @@ final class Relay: Sendable {
     private struct State {
         var isOpen = true
         var descriptors: [Int32] = []
+        /// How many clients came with MQTT 5.
+        var came5 = 0
     }
 
     let port: UInt16
     private let listener: Int32
     private let state = Guarded(State())
 
-    init(to broker: UInt16) throws {
+    /// - Parameter refuses5: Whether a client that comes with MQTT 5 finds the connection closed, without a word.
+    init(to broker: UInt16, refuses5: Bool = false) throws {
         (listener, port) = try Loopback.listen()
         Thread.detachNewThread { [self] in
             while case let client = accept(listener, nil, nil), client >= 0 {
@@ -24,7 +27,7 @@ final class Relay: Sendable {
                     continue
                 }
                 state.withLock { $0.descriptors += [client, server.descriptor] }
-                pass(from: client, to: server.descriptor, keeping: server)
+                pass(from: client, to: server.descriptor, keeping: server, refuses5: refuses5)
                 pass(from: server.descriptor, to: client, keeping: server)
             }
             close(listener)
@@ -33,6 +36,9 @@ final class Relay: Sendable {
 
     /// `mqtt://127.0.0.1:PORT`.
     var url: String { "mqtt://127.0.0.1:\(port)" }
+
+    /// How many clients have come with MQTT 5 and were refused.
+    var refused5: Int { state.withLock(\.came5) }
 
     /// Ends all connections, and makes no more.
     func cut() {
@@ -53,13 +59,24 @@ final class Relay: Sendable {
         shutdown(listener, Int32(SHUT_RDWR))
     }
 
-    private func pass(from source: Int32, to sink: Int32, keeping server: IdleClient) {
-        Thread.detachNewThread {
+    private func pass(
+        from source: Int32, to sink: Int32, keeping server: IdleClient, refuses5: Bool = false
+    ) {
+        Thread.detachNewThread { [self] in
             var bytes = [UInt8](repeating: 0, count: 65_536)
+            var mayRefuse = refuses5
             while case let count = read(source, &bytes, bytes.count), count > 0 {
+                // In a CONNECT the version stands behind the name of the protocol.
+                let name = bytes[..<count].firstIndex(of: UInt8(ascii: "M"))
+                if mayRefuse, let name, bytes[name + 4] == 5 {
+                    state.withLock { $0.came5 += 1 }
+                    break
+                }
+                mayRefuse = false
                 guard send(sink, bytes, count, Int32(MSG_NOSIGNAL)) == count else { break }
             }
             shutdown(sink, Int32(SHUT_RDWR))
+            if mayRefuse { shutdown(source, Int32(SHUT_RDWR)) }
             withExtendedLifetime(server) {}
         }
     }

@@ -41,6 +41,34 @@ struct LinkStateTests {
         _ = state.subscribed(at: clock.now)
     }
 
+    @Test func `what an earlier link has learned of a broker holds for the rest of its day`() throws {
+        var clock = ManualClock()
+        let known = VersionMemory(left: .seconds(3_600), wasSilent: true)
+        var state = state([one]) { $0.speaks311 = [0: known] }
+        #expect(attempt(state.started(at: clock.now))?.version == .v311)
+        #expect(state.wasSilentOn5 && state.speaks311(at: clock.now) == known)
+        goOnline(&state, clock)
+        clock.turn(.seconds(3_601))
+        _ = state.ended(.closedByBroker, at: clock.now)
+        #expect(try next(&state, &clock).attempt.version == .v5)
+        // Nothing that is longer than it may be remembered.
+        var other = self.state([one]) {
+            $0.speaks311 = [0: VersionMemory(left: .seconds(1_000_000), wasSilent: false)]
+        }
+        _ = other.started(at: clock.now)
+        #expect(other.speaks311(at: clock.now)?.left == .seconds(86_400))
+    }
+
+    @Test func `a broker that does not take 3-1-1 any more is asked for 5 again`() throws {
+        var clock = ManualClock()
+        let known = VersionMemory(left: .seconds(3_600), wasSilent: false)
+        var state = state([one]) { $0.speaks311 = [0: known] }
+        #expect(attempt(state.started(at: clock.now))?.version == .v311)
+        state.stage = .handshaking
+        _ = state.ended(.refused(.unsupportedProtocolVersion, detail: nil), at: clock.now)
+        #expect(try next(&state, &clock).attempt.version == .v5)
+    }
+
     @Test func `it connects, subscribes, and only then announces`() {
         var (state, clock) = (state([one]), ManualClock())
         let first = state.started(at: clock.now)
