@@ -36,6 +36,48 @@ import WaypostMessages
         }
     }
 
+    // Each answer that waits for its time was a task: a sender without a limit of its rate could have any number.
+    @Test func `asks ten thousand times with a spread, and is answered or refused while few answers wait`()
+        async throws
+    {
+        let count = 10_000
+        let harness = try await AgentHarness { $0.limits.intakeRate = 0 }
+        let before = try memory()
+        var most = 0
+        for start in stride(from: 0, to: count, by: 100) {
+            let batch = (start..<start + 100).map {
+                command(#"{"id":"p\#($0)","type":"ping","spread":60000}"#, from: "me")
+            }
+            // What is not taken the broker delivers again.
+            try await eventually("the intake") { harness.link.deliver(batch) == .acknowledge }
+            most = max(most, harness.agent.executor.waitingAnswers)
+        }
+        #expect(most > 0 && most <= 64)
+        // All but those that wait for their time within the minute.
+        var replies: [String: Code] = [:]
+        var seen = 0
+        try await eventually("the answers", progress: { harness.published.events.count }) {
+            let events = harness.published.events
+            for message in events[seen...] where message.topic == "waypost/v1/k1/reply/me" {
+                guard let reply = try? Reply(JSONValue(parsing: message.payload)) else { continue }
+                replies[reply.id] = reply.code
+            }
+            seen = events.count
+            return replies.count + harness.agent.executor.waitingAnswers >= count
+        }
+        #expect(replies.values.allSatisfy { $0 == .ok || $0.number == 429 })
+        // In KiB; the recorder of the test has all answers, some KiB each.
+        #expect(try memory() - before < 200 << 10)
+        try await harness.close()
+    }
+
+    /// The memory of the process, in KiB.
+    private func memory() throws -> Int {
+        let status = try String(contentsOfFile: "/proc/self/status", encoding: .utf8)
+        let line = try #require(status.split(separator: "\n").first { $0.hasPrefix("VmRSS:") })
+        return try #require(line.split(whereSeparator: { !$0.isNumber }).first.flatMap { Int($0) })
+    }
+
     // Stored as a list of numbers, 600 pings of 25 bytes made a file of 157 MB.
     @Test func `gets no more space on disk by correlation data than 256 bytes a command`() async throws {
         let harness = try await AgentHarness { $0.limits.intakeRate = 0 }

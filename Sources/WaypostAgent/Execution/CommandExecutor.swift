@@ -35,9 +35,17 @@ final class CommandExecutor: Sendable {
         var leftOnDisk: Set<Int64> = []
         /// What must be done for commands that were admitted, and not begun.
         var admitted: [LaneQueues.Action] = []
+        /// Answers that wait for their time.
+        var later = 0
         var isTicking = false
         var isStopping = false
     }
+
+    /// How many answers wait for a time of their own.
+    ///
+    /// Each is a task; one that asks once a second over a whole minute needs no more. What comes beyond is answered at
+    /// once.
+    private static let mostLater = 64
 
     /// How often times are checked while there are commands, in milliseconds.
     private static let tick = 100
@@ -74,6 +82,9 @@ final class CommandExecutor: Sendable {
     /// Commands that wait or run at this moment; intake refuses more than the limit.
     var waiting: Int { count.load(ordering: .relaxed) }
 
+    /// Answers to pings that wait for their time of the spread.
+    var waitingAnswers: Int { state.withLock(\.later) }
+
     /// What the command of a row does at this moment; nil when it neither waits nor runs.
     func progress(of sequence: Int64) -> CommandProgress? {
         var progress = state.withLock { $0.queues.progress(of: sequence) }
@@ -93,7 +104,10 @@ final class CommandExecutor: Sendable {
             for (job, result) in zip(jobs, atOnce) {
                 // What comes at a stop runs at the next start, unless it ends without being run.
                 if state.isStopping, job.end == nil { continue }
-                if let result, case .ping(let spread)? = job.operation, spread > 0 {
+                if let result, case .ping(let spread)? = job.operation, spread > 0,
+                    state.later < Self.mostLater
+                {
+                    state.later += 1
                     answerLater(job, result, within: spread)
                 } else if let result {
                     state.admitted.append(.end(EndedCommand(job: job, result: result)))
@@ -111,7 +125,11 @@ final class CommandExecutor: Sendable {
     private func answerLater(_ job: CommandJob, _ result: CommandResult, within spread: Int64) {
         AgentThreads.start { [self] in
             await AgentThreads.sleep(for: .milliseconds(Int64.random(in: 0..<spread)))
-            guard !state.withLock(\.isStopping) else { return }
+            let isStopping = state.withLock { state in
+                state.later -= 1
+                return state.isStopping
+            }
+            guard !isStopping else { return }
             act(on: [.end(EndedCommand(job: job, result: runner.runAtOnce(job) ?? result))])
         }
     }
