@@ -11,6 +11,8 @@ struct VectorRow: Sendable {
         var isRetained: Bool
         /// Whether the terminal reply to the row's id is waited for before this is sent.
         var follows: Bool
+        /// What must have come before this is sent.
+        var after: Expected?
     }
 
     struct Expected: Sendable {
@@ -51,6 +53,13 @@ struct VectorRow: Sendable {
         func filled(_ text: String) -> String {
             text.replacingOccurrences(of: "$ID", with: id).replacingOccurrences(of: "$N", with: "\(number)")
         }
+        func expected(_ entry: JSONValue) throws -> Expected {
+            Expected(
+                topic: "waypost/v1/\(entry["agent"]?.stringValue ?? "k1")/\(entry["on"]?.stringValue ?? "")",
+                match: try JSONValue(
+                    parsing: Array(filled((entry["match"] ?? [:]).text).utf8), limits: .trustedFile),
+                text: entry["text"]?.stringValue)
+        }
         for send in json["send"]?.arrayValue ?? [] {
             let topic =
                 switch send["to"]?.stringValue {
@@ -62,25 +71,23 @@ struct VectorRow: Sendable {
                 Sent(
                     topic: topic, payload: filled(send["payload"]?.stringValue ?? ""),
                     isRetained: send["retain"] == true,
-                    follows: send["follows"] == true))
+                    follows: send["follows"] == true, after: try send["after"].map(expected)))
         }
         func list(_ key: String) throws -> [Expected] {
-            try (json[key]?.arrayValue ?? []).map { entry in
-                Expected(
-                    topic:
-                        "waypost/v1/\(entry["agent"]?.stringValue ?? "k1")/\(entry["on"]?.stringValue ?? "")",
-                    match: try JSONValue(
-                        parsing: Array(filled((entry["match"] ?? [:]).text).utf8), limits: .trustedFile),
-                    text: entry["text"]?.stringValue)
-            }
+            try (json[key]?.arrayValue ?? []).map(expected)
         }
-        expected = try list("expect")
+        self.expected = try list("expect")
         never = try list("never")
     }
 
     func send(_ backend: Backend, retained: Bool = false) async throws {
         for message in sent {
             if message.follows { _ = try await backend.reply(to: id, of: "k1") }
+            if let after = message.after {
+                try await backend.wait(for: after.topic, within: Patience.usual) { seen in
+                    seen.contains { after.isMet(by: $0) }
+                }
+            }
             let soon = Int64(Date().timeIntervalSince1970 * 1_000) + 2_000
             let payload = message.payload.replacingOccurrences(of: "$SOON", with: "\(soon)")
             try await backend.publish(payload, to: message.topic, retain: retained || message.isRetained)
