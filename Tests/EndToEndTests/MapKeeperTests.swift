@@ -78,6 +78,60 @@ import WaypostMessages
         #expect(keeper.takeDue(at: 90_000).isEmpty)
     }
 
+    @Test mutating func `an agent that got no map from its broker has it published, whatever it has`() throws
+    {
+        let map = try wanted(.group("lobby"), 42)
+        var keeper = MapKeeper([map], topics: topics)
+        keeper.saw(health("k1", ["lobby"]), at: 0, using: &chance)
+        keeper.saw(applied("k1", [("@lobby", 42)]), at: 0, using: &chance)
+        #expect(keeper.takeDue(at: 10_000).isEmpty)
+        keeper.saw(applied("k1", [("@lobby", 42)], isWanted: true), at: 10_000, using: &chance)
+        #expect(keeper.takeDue(at: 13_000).map(\.topic) == ["waypost/v1/@lobby/map"])
+    }
+
+    @Test(arguments: ["at an agent", "at the broker"])
+    mutating func `a newer map than the wanted one is left alone, and said once`(_ place: String) throws {
+        var keeper = MapKeeper([try wanted(.group("lobby"), 41)], topics: topics)
+        keeper.saw(health("k1", ["lobby"]), at: 0, using: &chance)
+        keeper.saw(health("k2", ["lobby"]), at: 0, using: &chance)
+        // A new agent, which has none yet.
+        keeper.saw(applied("k2", []), at: 0, using: &chance)
+        if place == "at an agent" {
+            keeper.saw(applied("k1", [("@lobby", 45)]), at: 0, using: &chance)
+        } else {
+            let map = MapDocument.map(id: "m", revision: 45, entries: [])
+            keeper.saw(.json("waypost/v1/@lobby/map", map, retain: true), at: 0, using: &chance)
+        }
+        keeper.saw(applied("k2", []), at: 1_000, using: &chance)
+        #expect(keeper.takeDue(at: 10_000).isEmpty)
+        #expect(keeper.takeOvertaken().map { [$0.revision, $0.wanted] } == [[45, 41]])
+        #expect(keeper.takeOvertaken().isEmpty)
+    }
+
+    @Test mutating func `a candidate that a roll-out tries is not newer than what is wanted`() throws {
+        var keeper = MapKeeper([try wanted(.group("lobby"), 41)], topics: topics)
+        keeper.saw(health("k1", ["lobby"]), at: 0, using: &chance)
+        var trying = AppliedMap()
+        trying.layers = [.init(name: "@lobby", revision: 42, digest: "sha256:x", at: 0)]
+        trying.rollouts = [
+            .init(layer: "@lobby", id: "r-1", epoch: 1, sequence: 1, place: .next, reason: .chosen)
+        ]
+        keeper.saw(.json(topics.applied(of: "k1"), trying.encoded()), at: 0, using: &chance)
+        #expect(keeper.takeOvertaken().isEmpty)
+        keeper.saw(health("k2", ["lobby"]), at: 0, using: &chance)
+        keeper.saw(applied("k2", []), at: 0, using: &chance)
+        #expect(keeper.takeDue(at: 3_000).count == 1)
+    }
+
+    @Test mutating func `what another keeper has just published is not published again`() throws {
+        let map = try wanted(.group("lobby"), 41)
+        var keeper = MapKeeper([map], topics: topics)
+        keeper.saw(health("k1", ["lobby"]), at: 0, using: &chance)
+        keeper.saw(applied("k1", []), at: 0, using: &chance)
+        keeper.saw(.json("waypost/v1/@lobby/map", map.payload), at: 10, using: &chance)
+        #expect(keeper.takeDue(at: 4_000).isEmpty)
+    }
+
     @Test func `a file that is no map, or for another one, is refused`() throws {
         for text in ["[]", #"{"type":"patch","entries":[]}"#, "{"] {
             #expect(throws: BackendError.self) {

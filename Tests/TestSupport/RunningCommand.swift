@@ -91,12 +91,16 @@ public final class RunningCommand: Sendable {
         log.events.compactMap { if case .errorLine(let line) = $0 { line } else { nil } }
     }
 
-    /// Waits for a line on standard output.
+    /// Waits for a line on standard output; with `times`, for that many: the last of them.
     @discardableResult
-    public func printed(_ needle: String) async throws -> String {
-        try await log.first("\(needle) on standard output", progress: progress) { event in
-            if case .output(let line) = event, line.contains(needle) { line } else { nil }
+    public func printed(_ needle: String, times: Int = 1) async throws -> String {
+        @Sendable func lines(_ events: [Event]) -> [String] {
+            events.compactMap { if case .output(let line) = $0, line.contains(needle) { line } else { nil } }
         }
+        try await log.wait(for: "\(needle) on standard output, \(times) times", progress: progress) {
+            lines($0).count >= times
+        }
+        return lines(log.events)[times - 1]
     }
 
     /// Waits for a line on standard error; with `times`, for that many: the last of them.

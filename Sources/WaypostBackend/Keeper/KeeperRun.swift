@@ -2,7 +2,7 @@ import Logging
 import MQTTLink
 import Threading
 import Waypost
-import WaypostMessages
+package import WaypostMessages
 
 /// Runs a ``MapKeeper`` at a broker, over lost connections.
 package struct KeeperRun {
@@ -15,16 +15,25 @@ package struct KeeperRun {
         (self.settings, self.wanted) = (settings, wanted)
     }
 
+    /// What there is to say.
+    package enum News: Sendable {
+        /// A map was published again.
+        case published(topic: String)
+        /// A newer map than the wanted one is there, which is left alone.
+        case overtaken(Audience, revision: Int64, wanted: Int64)
+        /// There is a connection again.
+        case connected
+    }
+
     /// Until the task is cancelled.
     ///
-    /// - Parameter published: Called with each audience whose map was published again.
     /// - Throws: ``BackendError`` when there is no broker at first, or when it does not allow it.
-    package func run(_ published: (_ topic: String) -> Void) async throws {
+    package func run(_ report: (News) -> Void) async throws {
         var keeper = MapKeeper(wanted, topics: settings.topics)
         var isFirst = true
         while true {
             do {
-                try await run(&keeper, published, &isFirst)
+                try await run(&keeper, report, &isFirst)
             } catch let error as BackendError where error.kind == .noBroker && !isFirst {
                 settings.logger.warning("\(error)")
                 try await Task.sleep(for: .seconds(1))
@@ -33,11 +42,12 @@ package struct KeeperRun {
     }
 
     private func run(
-        _ keeper: inout MapKeeper, _ published: (String) -> Void, _ isFirst: inout Bool
+        _ keeper: inout MapKeeper, _ report: (News) -> Void, _ isFirst: inout Bool
     ) async throws {
         let filters = MapKeeper.filters(settings.topics)
         let session = try await BackendSession.connect(
             settings, required: [filters[0]], useful: Array(filters.dropFirst()), byteLimit: 256 << 20)
+        if !isFirst { report(.connected) }
         isFirst = false
         var chance = SystemRandomNumberGenerator()
         func now() -> Int64 { Int64(clamping: MonotonicTime.now / 1_000_000) }
@@ -55,7 +65,10 @@ package struct KeeperRun {
                 last = now()
                 for message in keeper.takeDue(at: last) {
                     try await session.publish(message)
-                    published(message.topic)
+                    report(.published(topic: message.topic))
+                }
+                for (audience, revision, wanted) in keeper.takeOvertaken() {
+                    report(.overtaken(audience, revision: revision, wanted: wanted))
                 }
             }
         } catch {

@@ -2,7 +2,10 @@ package import MQTTLink
 import Waypost
 package import WaypostMessages
 
-/// Keeps maps in force at brokers that forget: an agent that has an older map, or none, gets the wanted one again.
+/// Keeps maps in force at brokers that forget: an agent that has an older map, or none, gets the wanted one again, and
+/// so does a broker that has none for an agent.
+///
+/// A map that is newer than the wanted one is never replaced. Several keepers do not repeat each other.
 ///
 /// A value without clock and socket.
 package struct MapKeeper: Sendable {
@@ -48,6 +51,10 @@ package struct MapKeeper: Sendable {
     /// When a document is published.
     private var due: [Audience: Int64] = [:]
     private var published: [Audience: Int64] = [:]
+    /// The highest revision that was seen of each wanted map, at the broker and at agents.
+    private var seen: [Audience: Int64] = [:]
+    /// Those that are newer than what is wanted, until somebody takes them.
+    private var overtaken: [(audience: Audience, revision: Int64, wanted: Int64)] = []
     private var second: (start: Int64, count: Int) = (0, 0)
 
     package init(_ wanted: [Wanted], topics: Topics) {
@@ -57,7 +64,7 @@ package struct MapKeeper: Sendable {
 
     /// What must be subscribed to.
     package static func filters(_ topics: Topics) -> [String] {
-        [topics.applied(of: "+"), topics.health(of: "+")]
+        [topics.applied(of: "+"), topics.health(of: "+"), "\(topics.root)/+/map"]
     }
 
     /// A message came.
@@ -66,38 +73,72 @@ package struct MapKeeper: Sendable {
     package mutating func saw(
         _ message: MQTTMessage, at now: Int64, using chance: inout some RandomNumberGenerator
     ) {
+        if case .map(let audience)? = topics.inbound(message.topic) {
+            return sawMap(message, for: audience, at: now)
+        }
         guard let (agent, content) = topics.outbound(message.topic), let json = message.json else { return }
         switch content {
         case .health:
-            groups[agent] = Health(json).groups
+            let names = Health(json).groups
+            groups[agent] = names
             if let applied = waiting.removeValue(forKey: agent) {
-                check(agent, applied, at: now, using: &chance)
+                check(applied, names.map { .group($0) }, at: now, using: &chance)
             }
         case .applied:
             guard let applied = try? AppliedMap(json) else { return }
-            check(agent, applied, at: now, using: &chance)
+            let known = (groups[agent] ?? []).map { Audience.group($0) }
+            check(applied, [.agent(agent), .all] + known, at: now, using: &chance)
             if groups[agent] == nil { waiting[agent] = applied }
         default: return
         }
     }
 
+    /// The broker keeps a map, or somebody sent one.
+    private mutating func sawMap(_ message: MQTTMessage, for audience: Audience, at now: Int64) {
+        guard let map = wanted[audience], !message.payload.isEmpty else { return }
+        let found = Relocation(document: message.payload, .map)
+        saw(found.document?.revision ?? 0, of: map)
+        guard found.digest == map.digest, !message.retain else { return }
+        // Another keeper, or we ourselves.
+        published[audience] = now
+        due[audience] = nil
+    }
+
+    private mutating func saw(_ revision: Int64, of map: Wanted) {
+        guard revision > max(map.revision, seen[map.audience] ?? 0) else { return }
+        seen[map.audience] = revision
+        due[map.audience] = nil
+        overtaken.append((map.audience, revision, map.revision))
+    }
+
+    /// Maps of which a newer one than the wanted was found since the last call: those are left alone.
+    package mutating func takeOvertaken() -> [(audience: Audience, revision: Int64, wanted: Int64)] {
+        defer { overtaken = [] }
+        return overtaken
+    }
+
     private mutating func check(
-        _ agent: String, _ applied: AppliedMap, at now: Int64, using chance: inout some RandomNumberGenerator
+        _ applied: AppliedMap, _ audiences: [Audience], at now: Int64,
+        using chance: inout some RandomNumberGenerator
     ) {
-        let audiences =
-            [Audience.agent(agent), .all] + (groups[agent] ?? []).map { Audience.group($0) }
         for audience in audiences {
-            guard let map = wanted[audience], due[audience] == nil, lacks(map, applied) else { continue }
+            guard let map = wanted[audience] else { continue }
+            let layer = applied.layers.first { $0.name == map.layer }
+            // A candidate of a roll-out may yet be taken back.
+            let isTried = applied.rollouts.contains { $0.layer == map.layer && $0.place == .next }
+            if let revision = layer?.revision, !isTried { saw(revision, of: map) }
+            guard due[audience] == nil, seen[audience] == nil,
+                applied.isWanted || lacks(map, applied, layer)
+            else { continue }
             let earliest = (published[audience] ?? .min / 2) + Self.interval
             due[audience] = max(earliest, now + Int64.random(in: Self.jitter, using: &chance))
         }
     }
 
     /// Whether an agent has an older map than the wanted one, or none, and has not refused it.
-    private func lacks(_ map: Wanted, _ applied: AppliedMap) -> Bool {
+    private func lacks(_ map: Wanted, _ applied: AppliedMap, _ layer: AppliedMap.Layer?) -> Bool {
         if let refused = applied.refused, refused.digest == map.digest { return false }
-        guard let layer = applied.layers.first(where: { $0.name == map.layer }) else { return true }
-        return layer.revision ?? 0 < map.revision
+        return layer?.revision ?? 0 < map.revision
     }
 
     /// What is to be published now.

@@ -10,8 +10,9 @@ struct KeeperCommand: OperatorCommand {
         abstract: "Keep maps in force, at brokers that forget what they should retain.",
         discussion: """
             The directory holds a map for each agent and group: kiosk-1.json, @lobby.json, @all.json. Whenever an agent \
-            has an older map, or none, the wanted one is published again, at most 100 documents a second. It runs \
-            until Ctrl-C.
+            has an older map, or none, or got none from the broker, the wanted one is published again, at most 100 \
+            documents a second. A newer map is left alone, and reported once. The directory is read at the start. It \
+            runs until Ctrl-C.
 
             Examples:
               waypost keeper --wanted maps
@@ -34,15 +35,27 @@ struct KeeperCommand: OperatorCommand {
         let maps = try Self.maps(in: wanted)
         Terminal.note("waypost: \(maps.count.counted("map")) wanted at \(settings.place)")
         do {
-            try await KeeperRun(settings, maps).run { topic in
-                if output.isJSON {
-                    Terminal.print(json: ["published": .string(topic)])
-                } else {
-                    Terminal.print("published \(topic)")
-                }
-            }
+            try await KeeperRun(settings, maps).run(show)
         } catch is CancellationError where Signals.exit == .terminated {
             // SIGTERM is its ordinary end.
+        }
+    }
+
+    private func show(_ news: KeeperRun.News) {
+        switch news {
+        case .published(let topic) where output.isJSON: Terminal.print(json: ["published": .string(topic)])
+        case .published(let topic): Terminal.print("published \(topic)")
+        case .overtaken(let audience, let revision, let wanted):
+            if output.isJSON {
+                Terminal.print(json: [
+                    "overtaken": .string(audience.description), "rev": .int(revision),
+                    "wanted": .int(wanted),
+                ])
+            }
+            Terminal.note(
+                "waypost: \(self.wanted)/\(audience).json has rev \(wanted), and \(audience) has rev \(revision) by now: it is not published"
+            )
+        case .connected: Terminal.note("waypost: connected again")
         }
     }
 
@@ -51,7 +64,7 @@ struct KeeperCommand: OperatorCommand {
         do {
             names = try FileManager.default.contentsOfDirectory(atPath: directory)
         } catch {
-            throw CommandError(.usage, "the directory \(directory) can't be read")
+            throw CommandError(.usage, "\(directory) is not a directory that can be read")
         }
         let maps = try names.filter { $0.hasSuffix(".json") }.sorted().map { name in
             guard let audience = Audience(String(name.dropLast(5))) else {
@@ -61,7 +74,10 @@ struct KeeperCommand: OperatorCommand {
             return try MapKeeper.Wanted(
                 InputFile.read(file, purpose: "map"), for: audience, name: file)
         }
-        guard !maps.isEmpty else { throw CommandError(.usage, "\(directory) has no map") }
+        guard !maps.isEmpty else {
+            throw CommandError(
+                .usage, "\(directory) has no map: it must hold files such as kiosk-1.json and @lobby.json")
+        }
         return maps
     }
 }
