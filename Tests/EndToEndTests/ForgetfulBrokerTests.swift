@@ -18,6 +18,8 @@ struct ForgetfulBrokerTests {
         let agents = try ending.output.map { try JSONValue(parsing: $0) }
         #expect(agents.map { $0["agent"] } == ["k1"])
         #expect(agents.first?["online"] == true && agents.first?["health"]?["groups"] == ["lobby"])
+        let named = try await site.run("agents", "--ask", "--spread", "100ms", "k9")
+        #expect(named.status == 3, "\(named)")
         #expect(try await site.run("agents", "--ask", "--watch").status == 64)
         #expect(try await site.run("agents", "--spread", "1s").status == 64)
     }
@@ -26,6 +28,11 @@ struct ForgetfulBrokerTests {
         let broker = try await TestBroker.start()
         defer { broker.end() }
         let environment = ["WAYPOST_BROKER": broker.url]
+        let none = try await RunningCommand.run(
+            ["agents", "--ask", "--spread", "10ms"], environment: environment)
+        #expect(none.output.count == 1 && none.output[0].hasPrefix("no agent answered"), "\(none)")
+        // It was asked: that brokers may keep nothing is no news.
+        #expect(none.errorLines.isEmpty, "\(none)")
         let simulation = try RunningCommand(
             ["simulate", "--agents", "200", "--problems", "0%"], environment: environment)
         try await simulation.printed("seed")
@@ -46,9 +53,25 @@ struct ForgetfulBrokerTests {
         try await eventually("the map in force") {
             try await site.run("map", "--agent", "k1", "--json").output.contains { $0.contains("\"rev\":7") }
         }
+        // The agent has it on its disk; what lacks it is the broker.
+        try await site.broker.restart()
+        try await keeper.printed("published waypost/v1/@lobby/map", times: 2)
+        try await keeper.printedError("connected again")
+        let newer = try ScratchFile(map.replacingOccurrences(of: ":7,", with: ":8,"), name: "8.json")
+        #expect(try await site.run("relocate", "--group", "lobby", "--file", newer.path, "--yes").status == 0)
+        try await keeper.printedError("@lobby has rev 8 by now")
         keeper.send(signal: SIGTERM)
         #expect(try await keeper.ending().status == 0)
         #expect(try await site.run("keeper", "--wanted", "/nonexistent").status == 64)
+        try FileManager.default.removeItem(atPath: folder + "/@lobby.json")
+        let empty = try await site.run("keeper", "--wanted", folder)
+        #expect(empty.status == 64 && empty.errorLines[0].contains("@lobby.json"), "\(empty)")
+        for (name, text) in [("@lobby.json", "{"), ("@lobby.json", "[]"), ("a+b.json", map)] {
+            try Data(text.utf8).write(to: URL(fileURLWithPath: "\(folder)/\(name)"))
+            let broken = try await site.run("keeper", "--wanted", folder)
+            #expect(broken.status != 0 && broken.errorLines[0].contains(name), "\(broken)")
+            try FileManager.default.removeItem(atPath: "\(folder)/\(name)")
+        }
     }
 
     @Test func `what the broker keeps is listed, compared with what the agent says, and removed`()
@@ -66,11 +89,37 @@ struct ForgetfulBrokerTests {
         let other = try await site.run("retained", "diff", "--agent", "k1")
         #expect(other.status == 1, "\(other)")
         #expect(other.output == ["the broker keeps no state of it, and it answers"])
+        let unknown = try await site.run("retained", "diff", "--agent", "k8")
+        #expect(unknown.status == 3, "\(unknown)")
         try await site.retire("k9")
+        let offline = try await site.run("retained", "diff", "--agent", "k9")
+        #expect(offline.status == 0 && offline.output == ["k9 is offline, as the broker says"], "\(offline)")
         #expect(try await site.run("retained", "clear", "--agent", "k9").status == 64)
         #expect(try await site.run("retained", "clear", "--agent", "k9", "--yes").status == 0)
         let left = try await site.run("retained", "list", "--agent", "k9")
         #expect(left.output == ["the broker keeps nothing of k9"], "\(left)")
+    }
+
+    @Test func `entries for a group whose map is signed need a key`() async throws {
+        let site = try await Site.open(["--demo", "--group", "lobby"])
+        let key = NSTemporaryDirectory() + "waypost-\(UUID().uuidString).pem"
+        _ = try await Tool.run("openssl", ["genpkey", "-algorithm", "ed25519", "-out", key])
+        try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: key)
+        let map = try ScratchFile(#"{"type":"map","rev":41,"entries":[]}"#, name: "map.json")
+        let sent = try await site.run(
+            "relocate", "--group", "lobby", "--file", map.path, "--sign-key", key, "--yes")
+        #expect(sent.status == 0, "\(sent)")
+        let entry = [
+            "relocate", "--group", "lobby", "--from", "scheme://cart", "--to", "scheme://router/orders",
+        ]
+        let environment = ["WAYPOST_BROKER": site.broker.url]
+        let plain = try await RunningCommand.run(entry + ["--yes"], environment: environment)
+        #expect(plain.status == 1 && plain.errorLines[0].contains("--sign-key"), "\(plain)")
+        let signed = try await RunningCommand.run(
+            entry + ["--yes", "--sign-key", key], environment: environment)
+        #expect(signed.status == 0, "\(signed)")
+        let resolved = try await site.run("resolve", "scheme://cart", "--agent", "k1", "--json")
+        #expect(resolved.output.contains { $0.contains("scheme://router/orders") }, "\(resolved)")
     }
 
     @Test func `entries go to a group as a whole map over the one in force, with the next revision`()
@@ -92,6 +141,11 @@ struct ForgetfulBrokerTests {
             "relocate", "--group", "lobby", "--from", "scheme://cart", "--to", "scheme://router/orders",
             "--yes")
         #expect(sent.status == 0, "\(sent)")
+        // What is for a patch of one agent would be ignored.
+        let based = try await site.run(
+            "relocate", "--group", "lobby", "--from", "scheme://cart", "--to", "scheme://router/orders",
+            "--base", "3", "--rev", "99")
+        #expect(based.status == 64, "\(based)")
         let layers = try await site.run("map", "--agent", "k1", "--json")
         #expect(
             layers.output.contains { $0.contains("\"rev\":42") && $0.contains("scheme://cart") }, "\(layers)")

@@ -76,6 +76,7 @@ package struct RetainedDocuments: Sendable {
         case (true?, nil): found.append("the broker says that it is online, and it does not answer")
         case (false?, .some): found.append("the broker says that it is offline, and it answers")
         case (nil, .some): found.append("the broker keeps no state of it, and it answers")
+        case (nil, nil): found.append("the broker keeps documents of it but no state, and it does not answer")
         default: break
         }
         guard let health else { return found }

@@ -79,7 +79,12 @@ package struct MapClient: Sendable {
         }
         var entries: [RelocationEntry] = []
         var revision: Int64 = 0
-        if let base = try await keptMap(of: group)?.document {
+        let kept = try await keptMap(of: group)
+        if kept?.isSigned == true, settings.signer == nil {
+            throw BackendError(
+                .notSent, "not sent: the map of \(audience) is signed; sign the new one with --sign-key")
+        }
+        if let base = kept?.document {
             (entries, revision) = (base.entries, base.revision ?? 0)
         } else {
             let answers = try await maps(layer: audience.description)

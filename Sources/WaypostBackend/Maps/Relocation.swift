@@ -120,6 +120,11 @@ public struct Relocation: Sendable {
         return (try? MapFile.document(json))?["exp"]?.intValue
     }
 
+    /// Whether agents that have keys take no other.
+    package var isSigned: Bool {
+        (try? JSONValue(parsing: payload, limits: .trustedFile)).map { SignedEnvelope.isOne($0) } ?? false
+    }
+
     /// Whether this is a patch that does not say what it builds on.
     package var needsBase: Bool { kind == .patch && members?["base"] == nil }
 

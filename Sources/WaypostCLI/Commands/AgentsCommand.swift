@@ -128,10 +128,13 @@ struct AgentsCommand: OperatorCommand {
             let all = sort == .attention ? chosen.sorted { $0.agent < $1.agent } : chosen
             for agent in all { Terminal.print(json: roster.json(of: agent.agent)) }
         } else if roster.members.isEmpty {
-            Terminal.print("no agents at \(settings.place) under \(settings.topics.root)")
-            Terminal.note(
-                "Some brokers, such as RabbitMQ, send no retained messages to a subscription with a wildcard. Then name "
-                    + "the agent: waypost ping --agent ID")
+            let what = ask ? "no agent answered" : "no agents"
+            Terminal.print("\(what) at \(settings.place) under \(settings.topics.root)")
+            if !ask {
+                Terminal.note(
+                    "Some brokers, such as RabbitMQ, send no retained messages to a subscription with a wildcard. Then "
+                        + "ask the agents: waypost agents --ask")
+            }
         } else if chosen.isEmpty, agents.isEmpty {
             Terminal.print(
                 "none of the \(roster.members.count.counted("agent")) at \(settings.place) matches")

@@ -74,6 +74,10 @@ struct RelocateCommand: OperatorCommand {
         let audience = try audience.audience
         var settings = try await broker.resolved(as: sender.name)
         settings.signer = try signing.signer()
+        if case .group = audience, entry.base != nil {
+            throw CommandError(
+                .usage, "--base and --rev are for a patch of one agent; a group is sent a whole map")
+        }
         let maps = MapClient(settings, of: audience, wait.replyWait)
         let relocation = try await maps.merged(try entry.relocation(by: settings.name))
         let delivery = MapDelivery(

@@ -77,7 +77,7 @@ struct RetainedDiffCommand: OperatorCommand {
         commandName: "diff",
         abstract: "Show where what the broker keeps differs from what the agent says now.",
         discussion: """
-            The agent is asked. Exit status 1 when something differs.
+            The agent is asked. Exit status 1 when something differs, 3 when there is nothing to compare.
 
             Examples:
               waypost retained diff --agent k1
@@ -102,11 +102,18 @@ struct RetainedDiffCommand: OperatorCommand {
         } catch let error as BackendError where [.noReply, .unknownReceiver].contains(error.kind) {
             // That it is silent is what is to be said.
         }
+        guard health != nil || !kept.documents.isEmpty else {
+            throw CommandError(
+                .noReply, "the broker keeps nothing of \(target.agent), and it does not answer")
+        }
         let differences = kept.differences(from: health)
         if output.isJSON {
             for difference in differences { Terminal.print(json: ["difference": .string(difference)]) }
         } else if differences.isEmpty {
-            Terminal.print("the broker keeps what \(target.agent) says")
+            Terminal.print(
+                health == nil
+                    ? "\(target.agent) is offline, as the broker says"
+                    : "the broker keeps what \(target.agent) says")
         } else {
             for difference in differences { Terminal.print(TerminalText(difference)) }
         }
