@@ -81,8 +81,21 @@ struct RolloutCommandTests {
         #expect(ending.status == 0 && ending.output.last == "done", "\(ending)")
         let watched = try await watch.ending()
         #expect(watched.status == 0, "\(watched)")
-        // How many have it is said once a second, which may be longer than a stage.
-        #expect(watched.output.contains { $0.contains("[50%") }, "\(watched)")
+        // The stages are shorter than the time between two reports of the controller: it reports at their ends.
+        for output in [watched.output, ending.output] {
+            for stage in ["[5 (5)]", "[50% (", "[100% (60)]"] {
+                let found = zip(output, output.dropFirst()).filter { $0.0.contains(stage) }.map(\.1)
+                let isEnded = found.contains { line in
+                    // `5 of 60 agents online have the new map, 5 are chosen`: one in ten may be late.
+                    let numbers = line.split(separator: " ").compactMap { Int($0) }
+                    return numbers.count >= 3 && numbers[0] * 10 >= numbers[2] * 9
+                }
+                #expect(isEnded, "\(stage): \(output)")
+            }
+        }
+        #expect(!watched.output.contains { $0.contains("0 of 0 agents") }, "\(watched)")
+        let over = try await scene.run("rollout", "status", "--group", "lobby")
+        #expect(over.output.count == 3 && over.output[1] == "  5 ok  50% ok  100% ok", "\(over)")
         #expect(watched.output.contains { $0.contains("failures") && $0.contains("e ") }, "\(watched)")
         try await eventually("all to have the map") { try await scene.revisions() == [42: 60] }
         let history = try await scene.run("rollout", "history", "--group", "lobby", "--json")
@@ -98,6 +111,51 @@ struct RolloutCommandTests {
         let again = try await scene.run(
             "rollout", "start", "--group", "lobby", "--file", scene.next, "--id", "r-7")
         #expect(again.status == 1 && again.errorLines.first?.contains("rev above 42") == true, "\(again)")
+    }
+
+    @Test func `a map that changes no URL needs no traffic`() async throws {
+        let scene = try await Scene(20)
+        let same = try String(contentsOfFile: scene.base, encoding: .utf8)
+            .replacingOccurrences(of: ":41,", with: ":43,")
+        let file = try ScratchFile(same, name: "43.json")
+        let ending = try await scene.run(
+            "rollout", "start", "--group", "lobby", "--file", file.path, "--stages", "5,100%", "--dwell",
+            "100ms", "--tail", "0s", "--spread", "0ms")
+        #expect(ending.status == 0, "\(ending)")
+    }
+
+    @Test func `each entry of the audit is in the file, too, also those of another controller`() async throws
+    {
+        let scene = try await Scene()
+        let folder = NSTemporaryDirectory() + "waypost-audit-\(UUID().uuidString)"
+        try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+        let path = folder + "/lobby.jsonl"
+        let first = try scene.start(dwell: "1m", "--audit", path)
+        try await eventually("the first stage") { try await scene.status()?["onNext"]?.intValue == 5 }
+        first.send(signal: SIGINT)
+        let interrupted = try await first.ending()
+        #expect(interrupted.status == 130, "\(interrupted)")
+        #expect(
+            interrupted.errorLines.contains { $0.contains("waypost rollout resume --group lobby") },
+            "\(interrupted)")
+        let gone = try await scene.run("rollout", "status", "--group", "lobby")
+        #expect(gone.output[0].hasSuffix("without a controller: waypost rollout resume goes on"), "\(gone)")
+        // One without the file.
+        #expect(try await scene.run("rollout", "pause", "--group", "lobby").status == 0)
+        let back = try await scene.run(
+            "rollout", "take-back", "--group", "lobby", "--why", "lunch", "--audit", path)
+        #expect(back.status == 1, "\(back)")
+        let history = try await scene.run("rollout", "history", "--file", path, "--json")
+        #expect(history.status == 0, "\(history)")
+        let events = try history.output.map { try JSONValue(parsing: $0)["event"]?.stringValue }
+        #expect(events == ["start", "stage", "pause", "take-back", "taken-back"])
+        let kept = try await scene.run("rollout", "history", "--group", "lobby", "--json")
+        #expect(kept.output == history.output)
+        #expect(
+            try await scene.run("rollout", "history", "--file", path, "--group", "lobby").status == 64)
+        let foreign = try await scene.run(
+            "rollout", "start", "--group", "lobby", "--file", scene.next, "--audit", scene.next)
+        #expect(foreign.status == 64, "\(foreign)")
     }
 
     @Test(arguments: [["--map-fault", "42:fail=100%"], ["--map-fault", "42:fail=100%", "--own-sessions"]])
@@ -228,6 +286,8 @@ struct RolloutCommandTests {
         ["start", "--group", "lobby", "--file", "/nonexistent"],
         ["start", "--group", "lobby", "--file", "x", "--dwell", "soon"],
         ["start", "--group", "lobby", "--file", "x", "--id", "a/b"], ["status"], ["pause"],
+        // What a roll-out has from its start on would be ignored.
+        ["resume", "--group", "lobby", "--stages", "5"],
     ])
     func `wrong words are wrong usage`(_ words: [String]) async throws {
         let ending = try await RunningCommand.run(

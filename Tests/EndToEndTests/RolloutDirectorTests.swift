@@ -183,6 +183,65 @@ struct RolloutDirectorTests {
         #expect(alarms.count <= 1, "\(alarms)")
     }
 
+    @Test func `who watches hears how each stage ended, before the next one begins`() throws {
+        var scene = try RolloutScene(400)
+        try scene.start()
+        scene.run()
+        var ends: [Int: RolloutStatus] = [:]
+        var last: RolloutStatus?
+        for message in scene.leases {
+            guard let json = message.json, let lease = try? RolloutLease(json),
+                let status = try lease.status.map({ try RolloutStatus($0) })
+            else { continue }
+            if let last, last.stage != status.stage { ends[last.stage] = last }
+            last = status
+        }
+        #expect(ends.keys.sorted() == [0, 1, 2, 3])
+        for (stage, status) in ends {
+            #expect(status.onNext == status.chosen && status.chosen == status.stages[stage].agents)
+            #expect(status.gates.contains { $0.name == "reports" && $0.verdict == .pass })
+        }
+        #expect(last?.state == "done" && last?.onNext == 400)
+    }
+
+    @Test(arguments: [true, false])
+    func `a signed map before comes again signed, or not at all`(_ hasKey: Bool) throws {
+        var scene = try RolloutScene(300, base: nil)
+        let key = try SigningKey(text: Base64.encode([UInt8](repeating: 7, count: 32)))
+        let signer = Signer(id: "release", key: key)
+        let base = try Relocation(document: RolloutScene.map(41), .map)
+            .signed(by: signer, for: .group("lobby")).payload
+        scene.publish(.json(scene.topics.map(of: .group("lobby")), base, retain: true))
+        (scene.options.tail, scene.options.limit) = (600_000, nil)
+        try scene.start()
+        if hasKey { scene.director?.signer = signer }
+        while scene.control?.state != .done {
+            scene.advance(seconds: 1)
+            let isRunning = scene.director != nil
+            try #require(isRunning, "\(scene.outcome as Any)")
+        }
+        for index in 0..<10 {
+            scene.publish(
+                scene.crowd.fail(index, .noRoute, "scheme://router/demo", "gone", .router, at: scene.now))
+        }
+        scene.run()
+        let map = try #require(scene.retained[scene.topics.map(of: .group("lobby"))])
+        let document = try #require(RolloutDirector.Document(map.payload))
+        if hasKey {
+            guard case .takenBack? = scene.outcome else {
+                Issue.record("\(scene.outcome as Any)")
+                return
+            }
+            #expect(document.isSigned && document.id.revision == 43)
+        } else {
+            guard case .paused(let why)? = scene.outcome else {
+                Issue.record("\(scene.outcome as Any)")
+                return
+            }
+            #expect(why.contains("--sign-key") && document.id.revision == 42)
+        }
+    }
+
     @Test func `a breach in the tail brings the base's entries again, under a higher revision`() throws {
         var scene = try RolloutScene(300)
         scene.options.tail = 600_000

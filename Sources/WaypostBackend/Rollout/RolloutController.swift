@@ -18,15 +18,17 @@ package struct RolloutController: Sendable {
     var options: RolloutOptions
     /// Entries without effect that the plan foretold; nil when no one looked.
     var foreseen: Set<Int>?
+    /// Where each entry of the audit is kept, too.
+    var audit: RolloutAuditFile?
     /// Gets what the roll-out looks like, each time that this differs.
     let observe: @Sendable (RolloutStatus) -> Void
 
     package init(
         _ settings: BackendConfiguration, group: String, _ options: RolloutOptions, foreseen: Set<Int>? = nil,
-        observe: @escaping @Sendable (RolloutStatus) -> Void = { _ in }
+        audit: RolloutAuditFile? = nil, observe: @escaping @Sendable (RolloutStatus) -> Void = { _ in }
     ) {
         (self.settings, self.group, self.options) = (settings, group, options)
-        (self.foreseen, self.observe) = (foreseen, observe)
+        (self.foreseen, self.audit, self.observe) = (foreseen, audit, observe)
     }
 
     private var topics: Topics { settings.topics }
@@ -47,19 +49,22 @@ package struct RolloutController: Sendable {
             group: group, salt: salt, topics: topics, options: options,
             holder: .init(name: settings.name, nonce: Identifier.short()),
             wallOffset: WallClock.now() - now, at: now)
-        director.foreseen = foreseen
+        (director.foreseen, director.signer) = (foreseen, settings.signer)
+        // A broker that forgot the entries must not have them counted from 1 again.
+        for payload in audit?.payloads ?? [] { director.trail.saw(payload) }
+        var record = audit
         var session = try await connect()
         do {
-            try await read(&director, in: session)
+            try await read(&director, &record, in: session)
             try director.begin(order, at: Self.now)
             while director.outcome == nil {
                 do {
-                    try await steer(&director, in: session)
+                    try await steer(&director, &record, in: session)
                 } catch let error as BackendError where error.kind == .noBroker || error.kind == .notSent {
                     settings.logger.warning("\(error)")
                     director.disconnected(at: Self.now)
                     await session.close()
-                    session = try await reconnect(&director)
+                    session = try await reconnect(&director, &record)
                     director.reconnected(at: Self.now)
                 }
             }
@@ -93,12 +98,14 @@ package struct RolloutController: Sendable {
     }
 
     /// Until there is a broker again and all that it keeps was read, or the task is cancelled.
-    private func reconnect(_ director: inout RolloutDirector) async throws -> BackendSession {
+    private func reconnect(
+        _ director: inout RolloutDirector, _ record: inout RolloutAuditFile?
+    ) async throws -> BackendSession {
         while true {
             try await Task.sleep(for: .milliseconds(500))
             do {
                 let session = try await connect()
-                try await read(&director, in: session)
+                try await read(&director, &record, in: session)
                 return session
             } catch let error as BackendError where error.kind == .noBroker {
                 continue
@@ -106,8 +113,32 @@ package struct RolloutController: Sendable {
         }
     }
 
-    private func read(_ director: inout RolloutDirector, in session: BackendSession) async throws {
-        _ = try await session.readRetained(within: Self.patience) { director.saw($0, at: Self.now) }
+    private func read(
+        _ director: inout RolloutDirector, _ record: inout RolloutAuditFile?, in session: BackendSession
+    ) async throws {
+        var entries: [[UInt8]] = []
+        _ = try await session.readRetained(within: Self.patience) { message in
+            director.saw(message, at: Self.now)
+            if isAudit(message) { entries.append(message.payload) }
+        }
+        guard record != nil else { return }
+        for entry in entries { try record?.saw(entry) }
+        try record?.flush()
+    }
+
+    private func isAudit(_ message: MQTTMessage) -> Bool {
+        message.topic.hasPrefix(topics.rollout(of: group) + "/log/")
+    }
+
+    /// A full disk must not stop what protects the fleet: the entry is written with the next one.
+    private func keep(_ message: MQTTMessage, in record: inout RolloutAuditFile?) {
+        guard record != nil, isAudit(message) else { return }
+        do {
+            try record?.saw(message.payload)
+            try record?.flush()
+        } catch {
+            settings.logger.warning("\(error)")
+        }
     }
 
     /// A lease whose holder is gone is not renewed.
@@ -125,7 +156,9 @@ package struct RolloutController: Sendable {
     // MARK: Steering
 
     /// Until the roll-out ends or the connection does.
-    private func steer(_ director: inout RolloutDirector, in session: BackendSession) async throws {
+    private func steer(
+        _ director: inout RolloutDirector, _ record: inout RolloutAuditFile?, in session: BackendSession
+    ) async throws {
         let answers = CanaryAnswers()
         var last = Self.now
         var shown: (status: RolloutStatus, at: Int64)?
@@ -146,7 +179,8 @@ package struct RolloutController: Sendable {
             if let differences = answers.take() { director.resolved(differences) }
             last = Self.now
             director.advance(to: last)
-            try await perform(&director, in: session, answers)
+            if let end = director.takeEndOfStage() { observe(end) }
+            try await perform(&director, &record, in: session, answers)
             guard director.isConnected else {
                 throw BackendError(.noBroker, "the broker does not send back what the controller publishes")
             }
@@ -158,11 +192,14 @@ package struct RolloutController: Sendable {
     }
 
     private func perform(
-        _ director: inout RolloutDirector, in session: BackendSession, _ answers: CanaryAnswers
+        _ director: inout RolloutDirector, _ record: inout RolloutAuditFile?, in session: BackendSession,
+        _ answers: CanaryAnswers
     ) async throws {
         while let step = director.nextStep() {
             switch step {
-            case .publish(let message): try await session.publish(message)
+            case .publish(let message):
+                try await session.publish(message)
+                keep(message, in: &record)
             case .ask(let agents):
                 guard let next = director.next else { break }
                 let canary = RolloutCanary(

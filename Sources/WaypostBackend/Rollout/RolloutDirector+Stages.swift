@@ -38,6 +38,8 @@ extension RolloutDirector {
         if case .start = order {} else { evidence.takeOver(fleet, of: control?.id, at: now) }
         chosenByStage = Array(repeating: nil, count: control?.stages.count ?? 0)
         renewLease(at: now)
+        // Before all else: who watches is to know that it is steered.
+        if let lease = pending.popLast() { pending.insert(lease, at: 0) }
         switch order {
         case .start: break
         case .resume where control?.state.hasCandidate == true && next == nil:
@@ -70,6 +72,7 @@ extension RolloutDirector {
         }
         (base, next) = (kept.base, candidate)
         changed = ChangedURLs(from: base?.entries ?? [], to: candidate.entries)
+        needNoTrafficOnNothing()
         highestRevision = max(highestRevision, revision)
         var first = RolloutControl(
             id: id, epoch: highestEpoch + 1, sequence: 1, audience: "@\(group)", at: wall(now),
@@ -104,7 +107,13 @@ extension RolloutDirector {
         isPromoted = kept.base?.id.digest == control.next.digest
         if isPromoted { next = next ?? kept.base }
         changed = next.map { ChangedURLs(from: base?.entries ?? [], to: $0.entries) }
+        needNoTrafficOnNothing()
         highestRevision = max(highestRevision, control.next.revision ?? 0)
+    }
+
+    /// There is no traffic to wait for on the URLs of a map that changes none.
+    private mutating func needNoTrafficOnNothing() {
+        if changed?.subjects.isEmpty == true { options.allowsNoTraffic = true }
     }
 
     /// The broker has a control document.
@@ -178,6 +187,7 @@ extension RolloutDirector {
 
     mutating func nextStage(why: String, at now: Int64) {
         guard let control else { return }
+        stageEnds(at: now)
         if control.stage + 1 < control.stages.count {
             enter(control.stage + 1, why: why, at: now)
         } else {
@@ -211,15 +221,25 @@ extension RolloutDirector {
 
     /// Sends the entries of the map before under a revision above all that were seen.
     private mutating func restore(_ why: String, at now: Int64) {
-        let entries = base?.entries ?? []
-        let map = MapDocument.map(
-            id: "restore-\(control?.id ?? "")", revision: highestRevision + 1,
-            entries: .array(entries.map(\.json)), by: holder.name)
+        guard let map = mapBefore else {
+            outcome = .paused(
+                why: "\(why); the map before is signed, and can't be sent again without --sign-key")
+            return
+        }
         highestRevision += 1
         add(topics.map(of: .group(group)), map)
         change(.takenBack, "restore", why: why) { $0.below = 0 }
         restored = Document(map)
         outcomeAfterPublishing = .takenBack(why: why)
+    }
+
+    /// The entries of the map before under the next revision; nil when it must be signed and there is no key.
+    private var mapBefore: [UInt8]? {
+        let map = MapDocument.map(
+            id: "restore-\(control?.id ?? "")", revision: highestRevision + 1,
+            entries: .array((base?.entries ?? []).map(\.json)), by: holder.name)
+        guard let signer else { return base?.isSigned ?? next?.isSigned ?? false ? nil : map }
+        return try? Relocation(document: map, .map).signed(by: signer, for: .group(group)).payload
     }
 
     // MARK: Time
@@ -301,7 +321,10 @@ extension RolloutDirector {
         } else if now - (breach ?? clock.controlPublished) <= options.grace + control.spread {
             return
         }
-        let back = breach.map { (recovered ?? now) - $0 }.map { "all back after \(TimeText.span($0))" }
+        let back = breach.map { (recovered ?? now) - $0 }.map { time in
+            let text = time < 10_000 ? "\(time / 1_000).\(time % 1_000 / 100) s" : TimeText.span(time)
+            return "all back after \(text)"
+        }
         let end = left == 0 ? back : "\(left.counted("agent")) did not say so"
         // Why it was taken back stays with it.
         let why = [control.why, end].compactMap(\.self).joined(separator: "; ")
@@ -350,7 +373,7 @@ extension RolloutDirector {
         renewLease(at: now)
     }
 
-    private mutating func renewLease(at now: Int64) {
+    mutating func renewLease(at now: Int64) {
         guard var lease else { return }
         lease.status = status(at: now)?.json
         clock.leasePublished = now

@@ -30,6 +30,9 @@ package struct RolloutDirector: Sendable {
         package var id: RolloutControl.MapID
         package var entries: [RelocationEntry]
 
+        /// Whether agents that have keys take no other.
+        package var isSigned: Bool { Relocation(document: payload, .map).isSigned }
+
         /// Nil when it is none.
         package init?(_ payload: [UInt8]) {
             let relocation = Relocation(document: payload, .map)
@@ -89,6 +92,10 @@ package struct RolloutDirector: Sendable {
     var isPromoted = false
     /// What was published in the place of a promoted map.
     var restored: Document?
+    /// How the stage ended that was over last, until somebody takes it.
+    private var endOfStage: RolloutStatus?
+    /// Signs the map before when it comes again; nil where maps are not signed.
+    package var signer: Signer?
     /// How it ends when all of it is published.
     var outcomeAfterPublishing: RolloutOutcome?
 
@@ -287,6 +294,20 @@ package struct RolloutDirector: Sendable {
         else { return }
         clock.controlPublished = now
         began(published, at: now)
+        // Its numbers, for those who watch.
+        if outcome == nil, published.order == control?.order { renewLease(at: now) }
+    }
+
+    /// How a stage ended, once.
+    package mutating func takeEndOfStage() -> RolloutStatus? {
+        defer { endOfStage = nil }
+        return endOfStage
+    }
+
+    /// What others see, and who steers, is how the stage ended.
+    mutating func stageEnds(at now: Int64) {
+        endOfStage = status(at: now)
+        renewLease(at: now)
     }
 
     mutating func add(_ topic: String, _ payload: [UInt8]) {

@@ -162,8 +162,7 @@ package struct RolloutPlanner {
         if candidate.id.revision ?? 0 <= base {
             plan.faults.append("the map needs a rev above \(base), which is in force")
         }
-        let isSigned = Self.isSigned(relocation.payload)
-        if let map = kept.base, Self.isSigned(map.payload), !isSigned {
+        if let map = kept.base, map.isSigned, !candidate.isSigned {
             plan.faults.append("the map in force is signed, and this one is not")
         }
         if let named = relocation.document?.audience, named != "@\(group)" {
@@ -184,9 +183,5 @@ package struct RolloutPlanner {
         if let first = plan.stages.first, first.agents == 0, plan.known > 0 {
             plan.faults.append("stage \(first.name) has no agent")
         }
-    }
-
-    private static func isSigned(_ payload: [UInt8]) -> Bool {
-        (try? JSONValue(parsing: payload, limits: .trustedFile)).map { SignedEnvelope.isOne($0) } ?? false
     }
 }

@@ -73,6 +73,8 @@ package struct RolloutReader: Sendable {
             guard changed(shown) else { return }
             while case .message(let message) = try await session.next() {
                 note(message, in: &kept)
+                // Its numbers follow at once.
+                guard !kept.isAheadOfLease else { continue }
                 let status = kept.status(of: group)
                 guard status != shown else { continue }
                 shown = status
@@ -109,13 +111,20 @@ extension RolloutDirector.Kept {
     package func status(of group: String) -> RolloutStatus? {
         guard let control else { return nil }
         let plain = RolloutStatus(control, group: group)
-        guard let lease, let json = lease.status, let full = try? RolloutStatus(json), full.id == control.id
-        else { return plain }
+        guard let lease, let full = statusOfLease, full.id == control.id else { return plain }
         var status = full
         (status.state, status.stage, status.author, status.why, status.changed) = (
             plain.state, plain.stage, plain.author, plain.why, plain.changed
         )
         status.holder = lease.holder
         return status
+    }
+
+    private var statusOfLease: RolloutStatus? { lease?.status.flatMap { try? RolloutStatus($0) } }
+
+    /// Whether the controller has changed the roll-out and has not said yet how it stands.
+    fileprivate var isAheadOfLease: Bool {
+        guard let control, let said = statusOfLease, said.id == control.id else { return false }
+        return said.changed < control.at
     }
 }

@@ -16,7 +16,7 @@ struct RolloutStartCommand: OperatorCommand {
               waypost rollout start --group lobby --file map.json \\
                 --stages 5,20%,100% --dwell 10m,5m
               waypost rollout start --group lobby --file map.json \\
-                --include kiosk-1 --tail 0s
+                --include kiosk-1 --tail 0s --audit lobby.jsonl
               waypost rollout start --group all --file map.json --sign-key release.pem
             """)
 
@@ -32,20 +32,18 @@ struct RolloutStartCommand: OperatorCommand {
     @OptionGroup
     var stages: RolloutStageOptions
 
-    @OptionGroup(title: "Signing", visibility: .shared)
-    var signing: SignOptions
-
     @OptionGroup
-    var target: RolloutTarget
+    var steering: RolloutSteering
 
-    var output: OutputOptions { target.output }
+    var output: OutputOptions { steering.target.output }
 
     func validate() throws { try NameCheck.check(id, of: "--id") }
 
     func perform() async throws {
-        var settings = try await target.settings()
-        settings.signer = try signing.signer()
-        let group = try target.name
+        let settings = try await steering.settings()
+        let group = try steering.target.name
+        // Before anything is sent: the file may be another one.
+        _ = try steering.record()
         var map = try RelocationOptions.relocation(file: file, by: settings.name)
         if let signer = settings.signer { map = try map.signed(by: signer, for: .group(group)) }
         let name = id ?? "r-\(Identifier.short().lowercased())"
@@ -55,7 +53,7 @@ struct RolloutStartCommand: OperatorCommand {
             throw BackendError(.notSent, "not begun: \(plan.faults.joined(separator: "; "))")
         }
         for notice in plan.notices.prefix(20) { Terminal.note("waypost: \(notice)") }
-        try await target.steer(
+        try await steering.steer(
             .start(id: name, document, why: why), options, foreseen: plan.foreseen, at: settings)
     }
 }

@@ -8,7 +8,7 @@ struct RolloutStatusCommand: OperatorCommand {
         commandName: "status",
         abstract: "Show how far a roll-out is, and what its gates say.",
         discussion: """
-            The numbers are those of the controller; without one only the control document is shown.
+            The numbers are those of the controller; where none steers, there are none.
 
             Examples:
               waypost rollout status --group lobby
@@ -80,8 +80,8 @@ struct RolloutHistoryCommand: OperatorCommand {
         commandName: "history",
         abstract: "Show what became of a group's roll-outs, and check that nothing is missing.",
         discussion: """
-            The broker keeps the last 64 entries; each names the bytes of the one before. Exit status 1 when the chain \
-            is broken.
+            The broker keeps the last 64 entries; each names the bytes of the one before. All are in the file that was \
+            named with --audit. Exit status 1 when the chain is broken.
 
             Examples:
               waypost rollout history --group lobby
@@ -100,6 +100,9 @@ struct RolloutHistoryCommand: OperatorCommand {
     func perform() async throws {
         let history: RolloutHistory
         if let file {
+            guard target.group == nil else {
+                throw CommandError(.usage, "use --group for what the broker keeps, or --file for a file")
+            }
             let bytes = try InputFile.read(file, purpose: "audit")
             history = RolloutHistory(bytes.split(separator: UInt8(ascii: "\n")).map(Array.init))
         } else {

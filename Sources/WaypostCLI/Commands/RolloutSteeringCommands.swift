@@ -2,7 +2,25 @@ import ArgumentParser
 import WaypostBackend
 import WaypostMessages
 
-struct RolloutPauseCommand: OperatorCommand {
+/// A verb that takes a roll-out over, changes it, and steers it from there.
+protocol SteeringCommand: OperatorCommand {
+    var steering: RolloutSteering { get }
+    var order: RolloutDirector.Order { get }
+    /// How it goes on from there.
+    func options() throws -> RolloutOptions
+}
+
+extension SteeringCommand {
+    var output: OutputOptions { steering.target.output }
+
+    func options() throws -> RolloutOptions { RolloutOptions() }
+
+    func perform() async throws {
+        try await steering.steer(order, try options(), at: steering.settings())
+    }
+}
+
+struct RolloutPauseCommand: SteeringCommand {
     static let configuration = CommandConfiguration(
         commandName: "pause",
         abstract: "Stop a roll-out where it is: the agents that have the new map keep it.",
@@ -13,24 +31,44 @@ struct RolloutPauseCommand: OperatorCommand {
               waypost rollout pause --group lobby --why "looking at the failures"
             """)
 
-    @Option(help: ArgumentHelp("Why, for people.", valueName: "text"))
-    var why = "by hand"
+    @OptionGroup
+    var reason: RolloutReason
 
     @OptionGroup
-    var target: RolloutTarget
+    var steering: RolloutSteering
 
-    var output: OutputOptions { target.output }
+    var order: RolloutDirector.Order { .pause(why: reason.why) }
 
     func perform() async throws {
         do {
-            try await target.steer(.pause(why: why), at: target.settings())
+            try await steering.steer(order, at: steering.settings())
         } catch Exit.noReply {
             // That is what was asked for.
         }
     }
 }
 
-struct RolloutResumeCommand: OperatorCommand {
+struct RolloutTakeBackCommand: SteeringCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "take-back",
+        abstract: "Have all agents go back to the map before.",
+        discussion: """
+            One small message does it; each agent still has the map. Exit status 1: it is taken back.
+
+            Examples:
+              waypost rollout take-back --group lobby --why "wrong prices"
+            """)
+
+    @OptionGroup
+    var reason: RolloutReason
+
+    @OptionGroup
+    var steering: RolloutSteering
+
+    var order: RolloutDirector.Order { .takeBack(why: reason.why) }
+}
+
+struct RolloutResumeCommand: SteeringCommand {
     static let configuration = CommandConfiguration(
         commandName: "resume",
         abstract: "Go on with a roll-out that is paused, or whose controller is gone.",
@@ -43,19 +81,17 @@ struct RolloutResumeCommand: OperatorCommand {
             """)
 
     @OptionGroup
-    var stages: RolloutStageOptions
+    var pace: RolloutPace
 
     @OptionGroup
-    var target: RolloutTarget
+    var steering: RolloutSteering
 
-    var output: OutputOptions { target.output }
+    var order: RolloutDirector.Order { .resume }
 
-    func perform() async throws {
-        try await target.steer(.resume, stages.options(), at: target.settings())
-    }
+    func options() throws -> RolloutOptions { try pace.options() }
 }
 
-struct RolloutAdvanceCommand: OperatorCommand {
+struct RolloutAdvanceCommand: SteeringCommand {
     static let configuration = CommandConfiguration(
         commandName: "advance",
         abstract: "Go on to the next stage now, and steer from there.",
@@ -65,48 +101,17 @@ struct RolloutAdvanceCommand: OperatorCommand {
             """)
 
     @OptionGroup
-    var stages: RolloutStageOptions
+    var pace: RolloutPace
 
     @OptionGroup
-    var target: RolloutTarget
+    var steering: RolloutSteering
 
-    var output: OutputOptions { target.output }
+    var order: RolloutDirector.Order { .advance }
 
-    func perform() async throws {
-        try await target.steer(.advance, stages.options(), at: target.settings())
-    }
+    func options() throws -> RolloutOptions { try pace.options() }
 }
 
-struct RolloutTakeBackCommand: OperatorCommand {
-    static let configuration = CommandConfiguration(
-        commandName: "take-back",
-        abstract: "Have all agents go back to the map before.",
-        discussion: """
-            One small message does it; each agent still has the map. Exit status 1: it is taken back.
-
-            Examples:
-              waypost rollout take-back --group lobby --why "wrong prices"
-            """)
-
-    @Option(help: ArgumentHelp("Why, for people.", valueName: "text"))
-    var why = "by hand"
-
-    @OptionGroup(title: "Signing", visibility: .shared)
-    var signing: SignOptions
-
-    @OptionGroup
-    var target: RolloutTarget
-
-    var output: OutputOptions { target.output }
-
-    func perform() async throws {
-        var settings = try await target.settings()
-        settings.signer = try signing.signer()
-        try await target.steer(.takeBack(why: why), at: settings)
-    }
-}
-
-struct RolloutPromoteCommand: OperatorCommand {
+struct RolloutPromoteCommand: SteeringCommand {
     static let configuration = CommandConfiguration(
         commandName: "promote",
         abstract: "Put the new map in force in the whole group now.",
@@ -116,14 +121,12 @@ struct RolloutPromoteCommand: OperatorCommand {
             """)
 
     @OptionGroup
-    var stages: RolloutStageOptions
+    var pace: RolloutPace
 
     @OptionGroup
-    var target: RolloutTarget
+    var steering: RolloutSteering
 
-    var output: OutputOptions { target.output }
+    var order: RolloutDirector.Order { .promote }
 
-    func perform() async throws {
-        try await target.steer(.promote, stages.options(), at: target.settings())
-    }
+    func options() throws -> RolloutOptions { try pace.options() }
 }

@@ -31,58 +31,118 @@ struct RolloutTarget: ParsableArguments {
     var text: RolloutText { RolloutText(style: output.style, width: Terminal.width) }
 
     func settings() async throws -> BackendConfiguration { try await broker.resolved(as: sender.name) }
+}
+
+/// How a roll-out is steered: signed with what, and recorded where.
+struct RolloutSteering: ParsableArguments {
+    @Option(
+        help: ArgumentHelp(
+            "Append each entry of the audit to this file, too; one for each group.", valueName: "file"),
+        completion: .file())
+    var audit: String?
+
+    @OptionGroup(title: "Signing", visibility: .shared)
+    var signing: SignOptions
+
+    @OptionGroup
+    var target: RolloutTarget
+
+    func settings() async throws -> BackendConfiguration {
+        var settings = try await target.settings()
+        settings.signer = try signing.signer()
+        return settings
+    }
 
     /// Steers, shows what happens, and ends with the status of the outcome.
     func steer(
         _ order: RolloutDirector.Order, _ options: RolloutOptions = RolloutOptions(),
-        foreseen: Set<Int>? = nil,
-        at settings: BackendConfiguration
+        foreseen: Set<Int>? = nil, at settings: BackendConfiguration
     ) async throws {
-        let printer = RolloutPrinter(text, isJSON: output.isJSON)
+        let printer = RolloutPrinter(target.text, isJSON: target.output.isJSON)
+        let group = try target.name
         let controller = RolloutController(
-            settings, group: try name, options, foreseen: foreseen, observe: { printer.show($0) })
-        try printer.end(try await controller.run(order))
+            settings, group: group, options, foreseen: foreseen, audit: try record(),
+            observe: { printer.show($0) })
+        do {
+            try printer.end(try await controller.run(order), steeredBy: settings.name)
+        } catch let error as CancellationError {
+            if printer.hasShown {
+                Terminal.note(
+                    "waypost: the roll-out stays as it is; to go on: waypost rollout resume --group \(group)")
+            }
+            throw error
+        }
     }
+
+    /// The file of the audit, if one is given.
+    ///
+    /// - Throws: ``BackendError`` when it can't be used.
+    func record() throws -> RolloutAuditFile? { try audit.map { try RolloutAuditFile($0) } }
+}
+
+/// Why somebody does it.
+struct RolloutReason: ParsableArguments {
+    @Option(help: ArgumentHelp("Why, for people.", valueName: "text"))
+    var why = "by hand"
 }
 
 /// Shows a roll-out as it goes on.
 final class RolloutPrinter: Sendable {
     private let text: RolloutText
     private let isJSON: Bool
-    /// What was shown last, without the numbers.
-    private let shown = Guarded<[String]>([])
+    private let last = Guarded(Last())
+
+    private struct Last: Sendable {
+        /// What was shown, without the numbers.
+        var essence: [String] = []
+        /// What came last, when that was not shown: only its numbers were others.
+        var unshown: RolloutStatus?
+        /// The state and the stage of what came last.
+        var place: [String] = []
+    }
+
+    /// Whether there was anything to show.
+    var hasShown: Bool { last.withLock { !$0.place.isEmpty } }
 
     init(_ text: RolloutText, isJSON: Bool) { (self.text, self.isJSON) = (text, isJSON) }
 
     func show(_ status: RolloutStatus) {
-        guard !isJSON else {
-            Terminal.print(json: status.json)
-            return
-        }
-        // For people not each number that changes, but what it comes to.
+        let place = [status.id, status.state, "\(status.stage)"]
+        // For people not each number that changes, but what it comes to, and the last ones of a stage.
         let verdicts = status.gates.map { "\($0.name) \($0.verdict.rawValue)" }
         let tenth = status.online == 0 ? 0 : status.onNext * 10 / status.online
         let essence =
-            [status.state, "\(status.stage)", status.why ?? "", status.holder ?? "", "\(tenth)"]
-            + [status.standstill ?? ""] + verdicts
-        let isNews = shown.withLock { shown in
-            defer { shown = essence }
-            return shown != essence
+            place + [status.why ?? "", status.holder ?? "", "\(tenth)", status.standstill ?? ""] + verdicts
+        let wanted = last.withLock { last -> [RolloutStatus] in
+            let ended = last.place != place ? last.unshown : nil
+            let isNews = isJSON || last.essence != essence
+            last.place = place
+            last.unshown = isNews ? nil : status
+            if isNews { last.essence = essence }
+            return [ended, isNews ? status : nil].compactMap(\.self)
         }
-        guard isNews else { return }
-        for line in text.lines(status) { Terminal.print(line) }
+        for status in wanted {
+            if isJSON {
+                Terminal.print(json: status.json)
+            } else {
+                for line in text.lines(status) { Terminal.print(line) }
+            }
+        }
     }
 
     /// Says how it ended.
     ///
+    /// - Parameter name: Who steered it; nil for one who only watched.
     /// - Throws: ``Exit`` 1 when it was taken back, 3 when it is paused or another one steers it.
-    func end(_ outcome: RolloutOutcome) throws {
+    func end(_ outcome: RolloutOutcome, steeredBy name: String? = nil) throws {
         let (word, sentence, exit): (String, String, Exit) =
             switch outcome {
             case .done: ("done", "done", .ok)
             case .takenBack(let why): ("taken-back", "taken back: \(why)", .failed)
             case .paused(let why): ("paused", "paused: \(why); waypost rollout resume goes on", .noReply)
-            case .superseded(let name): ("superseded", "\(name) steers it now", .noReply)
+            case .superseded(let other) where other == name:
+                ("superseded", "another command of \(other) steers it now", .noReply)
+            case .superseded(let other): ("superseded", "\(other) steers it now", .noReply)
             }
         if isJSON {
             Terminal.print(json: ["outcome": .string(word), "detail": .string(sentence)])
@@ -93,19 +153,50 @@ final class RolloutPrinter: Sendable {
     }
 }
 
-/// How a roll-out goes.
+/// How fast a roll-out goes, and what it needs to go on: each who steers it says so anew.
+struct RolloutPace: ParsableArguments {
+    @Option(
+        help: ArgumentHelp(
+            "How long stages last at least; the last one is for all further stages.",
+            discussion: "Default: 5m,2m.", valueName: "times"))
+    var dwell: String?
+
+    @Flag(help: "Go on without opens of the URLs that the map changes.")
+    var withoutTraffic = false
+
+    @Option(
+        help: ArgumentHelp(
+            "How long a breach still takes the map back after the last stage; 0s ends at once. (default: 1h)",
+            valueName: "time"))
+    var tail: TimeSpan?
+
+    func validate() throws { _ = try dwells() }
+
+    private func dwells() throws -> [Int64]? {
+        try dwell?.split(separator: ",").map { word in
+            guard let span = TimeSpan(argument: String(word)) else {
+                throw ValidationError("--dwell must be like 5m,2m; found \(String(word).debugDescription)")
+            }
+            return span.milliseconds
+        }
+    }
+
+    func options() throws -> RolloutOptions {
+        var options = RolloutOptions()
+        if let dwells = try dwells(), !dwells.isEmpty { options.dwells = dwells }
+        options.allowsNoTraffic = withoutTraffic
+        if let tail { options.tail = tail.milliseconds }
+        return options
+    }
+}
+
+/// What a roll-out has from its start on.
 struct RolloutStageOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(
             "The stages: shares of the agents, or counts.", discussion: "Default: 5,1%,10%,50%,100%.",
             valueName: "list"))
     var stages: String?
-
-    @Option(
-        help: ArgumentHelp(
-            "How long stages last at least; the last one is for all further stages.",
-            discussion: "Default: 5m,2m.", valueName: "times"))
-    var dwell: String?
 
     @Option(
         parsing: .singleValue,
@@ -133,40 +224,21 @@ struct RolloutStageOptions: ParsableArguments {
     @Flag(help: "Agents that hear nothing for that long go back to the map before.")
     var revertWhenSilent = false
 
-    @Flag(help: "Go on although no one opens the URLs that the map changes.")
-    var withoutTraffic = false
-
-    @Option(
-        help: ArgumentHelp(
-            "How long a breach still takes the map back after the last stage; 0s ends at once. (default: 1h)",
-            valueName: "time"))
-    var tail: TimeSpan?
+    @OptionGroup
+    var pace: RolloutPace
 
     func validate() throws {
         for name in include { try NameCheck.check(name, of: "--include") }
         for name in exclude { try NameCheck.check(name, of: "--exclude") }
-        _ = try dwells()
-    }
-
-    private func dwells() throws -> [Int64]? {
-        try dwell?.split(separator: ",").map { word in
-            guard let span = TimeSpan(argument: String(word)) else {
-                throw ValidationError("--dwell must be like 5m,2m; found \(String(word).debugDescription)")
-            }
-            return span.milliseconds
-        }
     }
 
     func options() throws -> RolloutOptions {
-        var options = RolloutOptions()
+        var options = try pace.options()
         if let stages { try options.setStages(stages.split(separator: ",").map(String.init)) }
-        if let dwells = try dwells(), !dwells.isEmpty { options.dwells = dwells }
         (options.include, options.exclude) = (include, exclude)
         if let spread { options.spread = spread.milliseconds }
         if let hold { options.hold = max(1, hold.milliseconds) }
         options.revertsWhenSilent = revertWhenSilent
-        options.allowsNoTraffic = withoutTraffic
-        if let tail { options.tail = tail.milliseconds }
         return options
     }
 }

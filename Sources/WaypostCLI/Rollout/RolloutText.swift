@@ -16,7 +16,11 @@ struct RolloutText {
     func lines(_ status: RolloutStatus) -> [TerminalText] {
         let revisions =
             "\(status.base.map { "rev \($0)" } ?? "no map") → \(status.next.map { "rev \($0)" } ?? "?")"
-        let holder = status.isOver ? "" : status.holder.map { ", steered by \($0)" } ?? ", steered by no one"
+        let holder =
+            status.isOver
+            ? ""
+            : status.holder.map { ", steered by \($0)" }
+                ?? ", without a controller: waypost rollout resume goes on"
         let state = TerminalText(status.state)
         let shown =
             switch status.state {
@@ -27,8 +31,10 @@ struct RolloutText {
         var lines: [TerminalText] = [
             "\(style.bold(TerminalText(status.id))) in @\(status.group): \(revisions), \(shown)\(holder)"
         ]
-        lines.append("  \(bar(status))  \(stages(status))")
-        lines.append("  \(numbers(status))")
+        // Without a controller there are no numbers, and 0 of 0 would be some.
+        let hasNumbers = !status.gates.isEmpty
+        lines.append("  \(hasNumbers ? bar(status) + "  " : "")\(stages(status))")
+        if hasNumbers { lines.append("  \(numbers(status))") }
         if let why = status.why { lines.append("  why: \(why)\(status.author.map { " (\($0))" } ?? "")") }
         if let standstill = status.standstill {
             lines.append("  \(style.yellow(TerminalText("verdicts stand still: \(standstill)")))")
@@ -57,7 +63,7 @@ struct RolloutText {
     private func numbers(_ status: RolloutStatus) -> String {
         let others = status.notOnNext.sorted { $0.key < $1.key }.map { "\($0.value) \($0.key)" }
         let left = status.remaining.map {
-            $0 > 0 ? "; at least \(TimeText.span($0)) more" : "; waiting for evidence"
+            $0 > 0 ? "; at least \(TimeText.span(max(1_000, $0))) more" : "; waiting for evidence"
         }
         return "\(status.onNext) of \(status.online.counted("agent")) online have the new map, "
             + "\(status.chosen) are chosen"
@@ -100,7 +106,8 @@ struct RolloutText {
                 let more = stage.agents > stage.examples.count ? ", …" : ""
                 return TextTable.Entry(
                     name: "stage \(index + 1): \(stage.name)",
-                    text: "\(stage.agents.counted("agent")): \(stage.examples.joined(separator: ", "))\(more)"
+                    text: stage.agents.counted("agent") + (stage.examples.isEmpty ? "" : ": ")
+                        + stage.examples.joined(separator: ", ") + more
                 )
             }, style, within: width)
         for build in plan.builds {

@@ -20,6 +20,7 @@ struct RolloutScene {
     private(set) var now = RolloutScene.noon
     /// All that controllers have published, leases not counted.
     private(set) var published: [MQTTMessage] = []
+    private(set) var leases: [MQTTMessage] = []
     /// Called before and after each publish of the controller; true kills it.
     var kills: (_ number: Int, _ isBefore: Bool) -> Bool = { _, _ in false }
     private(set) var wasKilled = false
@@ -128,6 +129,8 @@ struct RolloutScene {
                 if isCounted {
                     published.append(message)
                     if kills(published.count - 1, false) { return kill() }
+                } else {
+                    leases.append(message)
                 }
             case .ask: director?.resolved([])
             }

@@ -1,0 +1,76 @@
+import Foundation
+import TestSupport
+import Testing
+import Waypost
+import WaypostMessages
+
+@testable import WaypostBackend
+
+/// The audit of roll-outs in a file of the operator's.
+struct RolloutAuditFileTests {
+    /// A chain of so many entries.
+    private func chain(_ count: Int, id: String = "r-1") -> [[UInt8]] {
+        var trail = RolloutTrail()
+        let control = RolloutControl(
+            id: id, epoch: 1, sequence: 1, audience: "@lobby", at: 0, base: nil,
+            next: .init(revision: 1, digest: "sha256:x"), stages: RolloutStage.standard)
+        return (0..<count).map { number in
+            trail.append("stage", of: control, by: "ops", why: nil, evidence: nil, at: Int64(number))
+                .encoded()
+        }
+    }
+
+    private func lines(_ path: String) throws -> [[UInt8]] {
+        Array(try Data(contentsOf: URL(fileURLWithPath: path))).split(separator: 10).map(Array.init)
+    }
+
+    private func history(_ path: String) throws -> RolloutHistory { RolloutHistory(try lines(path)) }
+
+    @Test func `what the broker keeps and the file lacks is appended, and nothing twice`() throws {
+        let scratch = try ScratchFile("", name: "audit.jsonl")
+        let entries = chain(5)
+        var file = try RolloutAuditFile(scratch.path)
+        for entry in entries[..<2].reversed() { try file.saw(entry) }
+        try file.flush()
+        var again = try RolloutAuditFile(scratch.path)
+        #expect(again.payloads == Array(entries[..<2]))
+        for entry in entries + entries { try again.saw(entry) }
+        try again.flush()
+        try again.flush()
+        #expect(try lines(scratch.path) == entries)
+        #expect(try history(scratch.path).isWhole)
+    }
+
+    @Test func `an entry that was half written is written again`() throws {
+        let entries = chain(3)
+        let torn = entries[..<2].flatMap { $0 + [10] } + entries[2].prefix(20)
+        let scratch = try ScratchFile(bytes: torn, name: "audit.jsonl")
+        var file = try RolloutAuditFile(scratch.path)
+        for entry in entries { try file.saw(entry) }
+        try file.flush()
+        #expect(try lines(scratch.path) == entries)
+    }
+
+    @Test func `a last line without its end stays, and the next one begins behind it`() throws {
+        let entries = chain(3)
+        let scratch = try ScratchFile(
+            bytes: Array(entries[..<2].joined(separator: [10])), name: "audit.jsonl")
+        var file = try RolloutAuditFile(scratch.path)
+        try file.saw(entries[2])
+        try file.flush()
+        #expect(try lines(scratch.path) == entries)
+    }
+
+    @Test func `a file of another group, or of something else, is refused and stays as it is`() throws {
+        let scratch = try ScratchFile(bytes: chain(2).flatMap { $0 + [10] }, name: "audit.jsonl")
+        var file = try RolloutAuditFile(scratch.path)
+        let other = chain(2, id: "r-2")
+        #expect(throws: BackendError.self) { try file.saw(other[1]) }
+        for text in ["hello", "{}\n", "[1]\n{\"n\":1}", #"{"type":"map","rev":1}"#] {
+            let wrong = try ScratchFile(text, name: "notes.txt")
+            #expect(throws: BackendError.self) { try RolloutAuditFile(wrong.path) }
+            #expect(try String(contentsOfFile: wrong.path, encoding: .utf8) == text)
+        }
+        #expect(throws: BackendError.self) { try RolloutAuditFile("/nonexistent/audit.jsonl") }
+    }
+}
