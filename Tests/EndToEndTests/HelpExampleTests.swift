@@ -39,13 +39,8 @@ struct HelpExampleTests {
         }
     }
 
-    // The console is a program of its own, which is tested by scripts/test --console; a roll-out takes minutes, and is
-    // tested in RolloutCommandTests, as the keeper is that never ends.
-    @Test(
-        arguments: pages.filter { page in
-            page.command != "console"
-                && !page.examples.contains { $0.contains("waypost rollout") || $0.contains("waypost keeper") }
-        })
+    // The console is a program of its own, which is tested by scripts/test --console.
+    @Test(arguments: pages.filter { $0.command != "console" })
     func `every example runs`(_ page: Page) async throws {
         // An agent is started by its own examples.
         let scene = try await ExampleScene(hasAgent: !["agent", "limits"].contains(page.command))
@@ -57,18 +52,27 @@ struct HelpExampleTests {
             if ["logcat", "forget", "retained", "clear"].contains(page.command) {
                 try await scene.retire("kiosk-9")
             }
+            let rollout = try await scene.prepareRollout(for: example)
             let command = try scene.start(example)
             if ExampleScene.lasts(example) {
                 if example.contains("agents --watch") {
                     try await command.printed("k1 ")
+                } else if example.contains("waypost keeper") {
+                    try await command.printed("published ")
                 } else {
                     // Of an agent that is away, as it is offline.
                     try await command.printedError("line")
                 }
                 command.send(signal: SIGTERM)
             }
+            if example.contains("rollout watch") { try await scene.promote() }
             let ending = try await command.ending()
-            #expect(ending.status == 0, "\(example): \(ending)")
+            // That it is taken back is a status of its own.
+            #expect(ending.status == (example.contains("take-back") ? 1 : 0), "\(example): \(ending)")
+            if let rollout {
+                try await scene.promote()
+                _ = try await rollout.ending()
+            }
         }
         try await scene.end()
     }
@@ -90,8 +94,16 @@ private final class ExampleScene: Sendable {
             ("map undo --agent k1", "map undo --yes --agent k1"),
             ("forget kiosk-9", "forget kiosk-9 --yes"),
             ("clear --agent kiosk-9", "clear --agent kiosk-9 --yes"), ("--yes --yes", "--yes"),
+            // Stages of minutes, and an hour behind them.
+            ("--dwell 10m,5m", ""), ("--dwell 1m --without-traffic", ""), (" --tail 0s", ""),
+            ("rollout start", "rollout start \(Self.pace)"),
+            ("rollout resume", "rollout resume \(Self.pace)"),
+            ("rollout advance", "rollout advance \(Self.pace)"),
+            ("rollout promote", "rollout promote --tail 0s"),
         ]
     }
+
+    private static let pace = "--dwell 1ms --tail 0s --without-traffic"
 
     init(hasAgent: Bool) async throws {
         broker = try await TestBroker.start()
@@ -176,14 +188,39 @@ private final class ExampleScene: Sendable {
         for name in ["map.json", "all.json"] {
             try write(name, #"{"id":"m","type":"map","rev":\#(revision),"entries":[\#(entry)]}"#)
         }
+        try FileManager.default.createDirectory(
+            atPath: home + "/maps", withIntermediateDirectories: true)
+        try write(
+            "maps/@lobby.json", #"{"id":"m","type":"map","rev":\#(revision),"entries":[\#(entry)]}"#)
         try write("kiosk.json", #"{"id":"k","type":"map","rev":1,"entries":[]}"#)
     }
+
+    /// Has the roll-out run, or stand still, that an example is about; nil when it needs none, or begins one.
+    func prepareRollout(for example: String) async throws -> RunningCommand? {
+        let verbs = [
+            "status", "watch", "pause", "resume", "advance", "take-back", "promote", "history --group",
+        ]
+        guard let verb = verbs.first(where: { example.contains("rollout \($0)") }) else { return nil }
+        try writeMaps(revision: Int(Date().timeIntervalSince1970))
+        let id = "x-\(UUID().uuidString.prefix(8))"
+        let command = try RunningCommand(
+            [
+                "rollout", "start", "--group", "lobby", "--file", home + "/map.json", "--id", id, "--dwell",
+                "10m",
+            ], environment: ["WAYPOST_BROKER": broker.url])
+        try await command.printed("running")
+        if verb == "resume" { _ = try await start("waypost rollout pause --group lobby").ending() }
+        return command
+    }
+
+    /// Ends the roll-out, if there is one that is not over.
+    func promote() async throws { _ = try await start("waypost rollout promote --group lobby").ending() }
 
     /// Whether it goes on until it is ended.
     static func lasts(_ example: String) -> Bool {
         let words = example.split(separator: " ")
         return switch words.dropFirst().first {
-        case "agent", "watch": true
+        case "agent", "watch", "keeper": true
         case "logcat": !words.contains("-d") && !words.contains("-t")
         case "agents": words.contains("--watch")
         default: false
