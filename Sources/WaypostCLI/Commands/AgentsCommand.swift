@@ -112,7 +112,7 @@ struct AgentsCommand: OperatorCommand {
         let reader = RosterReader(settings)
         let (roster, isComplete) =
             ask
-            ? (try await reader.ask(spread: (spread ?? .seconds(2)).milliseconds), true)
+            ? try await reader.ask(spread: (spread ?? .seconds(2)).milliseconds)
             : try await reader.roster(within: wait.duration)
         let chosen = selection.agents(of: roster, now: WallClock.now())
         if names {
@@ -152,7 +152,9 @@ struct AgentsCommand: OperatorCommand {
         guard isComplete else {
             throw CommandError(
                 .failed,
-                "the list may be incomplete: the broker did not send all agents within \(wait.text); see --wait"
+                ask
+                    ? "the list may be incomplete: answers came faster than they were read; see --spread"
+                    : "the list may be incomplete: the broker did not send all agents within \(wait.text); see --wait"
             )
         }
         if watch { try await follow(reader, roster) }

@@ -99,6 +99,9 @@ struct RolloutHistoryCommand: OperatorCommand {
 
     func perform() async throws {
         let history: RolloutHistory
+        guard file != nil || target.group != nil else {
+            throw CommandError(.usage, "name the group with --group GROUP, or a file with --file FILE")
+        }
         if let file {
             guard target.group == nil else {
                 throw CommandError(.usage, "use --group for what the broker keeps, or --file for a file")
