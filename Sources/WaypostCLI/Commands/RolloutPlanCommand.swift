@@ -14,6 +14,7 @@ struct RolloutPlanCommand: OperatorCommand {
               waypost rollout plan --group lobby --file map.json
               waypost rollout plan --group lobby --file map.json \\
                 --stages 3,10%,100% --json
+              waypost rollout plan --group lobby --file map.json --sign-key release.pem
             """)
 
     @Option(help: ArgumentHelp("The map, with a rev above the one in force.", valueName: "file"))
@@ -25,6 +26,9 @@ struct RolloutPlanCommand: OperatorCommand {
     @OptionGroup
     var stages: RolloutStageOptions
 
+    @OptionGroup(title: "Signing", visibility: .shared)
+    var signing: SignOptions
+
     @OptionGroup
     var target: RolloutTarget
 
@@ -34,7 +38,8 @@ struct RolloutPlanCommand: OperatorCommand {
 
     func perform() async throws {
         let settings = try await target.settings()
-        let map = try RelocationOptions.relocation(file: file, by: settings.name)
+        var map = try RelocationOptions.relocation(file: file, by: settings.name)
+        if let signer = try signing.signer() { map = try map.signed(by: signer, for: .group(target.name)) }
         let plan = try await RolloutPlanner(settings, group: target.name, stages.options()).plan(map, id: id)
         if output.isJSON {
             Terminal.print(json: plan.json)
