@@ -78,6 +78,37 @@ import WaypostMessages
         _ = try await harness.applied { $0["rollout"]?["in"] == "base" && $0["rollout"]?["seq"] == 2 }
     }
 
+    // Between the decision and the swap of the router a report said that the candidate was refused; one such report
+    // pauses a roll-out.
+    @Test func `a candidate that is about to be put in force is never said to be refused`() async throws {
+        let harness = try await AgentHarness(router: router())
+        let (base, next) = (map(41, ("demo", "demo1")), map(42, ("demo", "demo2")))
+        harness.receive(base, on: Self.topic + "/map")
+        harness.receive(control(base, next), on: Self.topic + "/rollout")
+        harness.receive(next, on: Self.topic + "/map/next")
+        // On a thread of its own: those of tasks may all be busy.
+        let isOver = Guarded(false)
+        let reasons = Guarded<Set<String>>([])
+        let failure = PlainThread.start(name: "watch") {
+            while !isOver.withLock(\.self) {
+                let now = harness.agent.maps.applied.rollouts.map(\.reason.rawValue)
+                reasons.withLock { $0.formUnion(now) }
+            }
+        }
+        #expect(failure == nil)
+        try await harness.until("the first look") { _ in reasons.withLock { $0 == ["chosen"] } }
+        for sequence in 1...200 as ClosedRange<Int64> {
+            let back = control(base, next, sequence: 2 * sequence) {
+                $0.state = .takingBack
+                $0.below = 0
+            }
+            harness.receive(back, on: Self.topic + "/rollout")
+            harness.receive(control(base, next, sequence: 2 * sequence + 1), on: Self.topic + "/rollout")
+        }
+        isOver.withLock { $0 = true }
+        #expect(reasons.withLock { !$0.contains("refused") })
+    }
+
     @Test func `one that is not chosen never asks for the candidate`() async throws {
         let harness = try await AgentHarness(router: router())
         let (base, next) = (map(41, ("demo", "demo1")), map(42, ("demo", "demo2")))

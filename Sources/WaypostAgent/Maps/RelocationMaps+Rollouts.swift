@@ -255,10 +255,8 @@ extension RelocationMaps {
     ) -> [RolloutReport] {
         state.layers.keysInOrder.compactMap { key in
             guard let member = state.rollouts.members[key], var choice = choices[key] else { return nil }
-            // What fits alone may not fit beside another.
-            if choice.isCandidateInForce, !state.layers.chosen.contains(key) {
-                choice = .base(.refused)
-            }
+            // It is about to be put in force, or to be found unfit beside another: until then it is neither.
+            if choice.isCandidateInForce, !state.layers.chosen.contains(key) { choice = .base(.chosen) }
             return member.report(choice)
         }
     }
