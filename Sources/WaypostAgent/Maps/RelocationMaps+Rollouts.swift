@@ -4,36 +4,9 @@ import Threading
 import Waypost
 import WaypostMessages
 
-/// Roll-outs: a group's candidate in the place of its map, where the control document chooses this agent.
+/// Roll-outs: a group's candidate in the place of its map, where the control document chooses this agent, as
+/// ``RolloutMembers`` decides.
 extension RelocationMaps {
-    /// What is known of the roll-outs of this agent's groups; behind the lock of the maps.
-    struct Rollouts: Sendable {
-        /// By the key of the layer.
-        var members: [String: RolloutMember] = [:]
-        /// The candidates that did not fit here, by layer: their digests, and why.
-        var unfit: [String: Unfit] = [:]
-        /// The URLs that the candidates in force change.
-        var changed: [String: ChangedURLs] = [:]
-        /// What was reported last, without the counts.
-        var reported: [RolloutReport] = []
-        /// How many opens were reported.
-        var reportedOpens: Int64 = 0
-        /// The groups to whose candidates the link is subscribed.
-        var subscribed: Set<String> = []
-        /// Until when a retained map is waited for, on the monotonic clock.
-        var awaitsMap: Int64?
-    }
-
-    /// A candidate that is not put in force here.
-    struct Unfit: Sendable {
-        var digest: [UInt8]
-        /// Whether it may fit when other maps or the routes change.
-        var dependsOnOthers: Bool
-    }
-
-    /// How long a retained map may take with a new session, in milliseconds.
-    private static let patience: Int64 = 5_000
-
     private func storedKey(_ key: String) -> String { "rollout/\(key)" }
 
     // MARK: Documents
@@ -45,7 +18,7 @@ extension RelocationMaps {
         let digest = SHA256.label(SHA256.digest(of: message.payload))
         do throws(Failure) {
             let control = try RolloutControl(message.payload)
-            var member = state.withLock { $0.rollouts.members[key] } ?? RolloutMember(agent: agent)
+            var member = state.withLock { $0.rollouts[key] }
             let taken = try member.take(control, for: audience, digest: digest, at: now)
             if taken == .new {
                 let stored = member.stored
@@ -63,8 +36,7 @@ extension RelocationMaps {
             }
             // Again, and not the copy: opens are counted meanwhile.
             state.withLock { state in
-                _ = try? state.rollouts.members[key, default: RolloutMember(agent: agent)]
-                    .take(control, for: audience, digest: digest, at: now)
+                try? state.rollouts.controlCame(control, of: key, for: audience, digest: digest, at: now)
             }
         } catch {
             reporter.failed(
@@ -80,11 +52,8 @@ extension RelocationMaps {
     {
         guard !message.payload.isEmpty else { return noteEmpty(message) }
         let digest = SHA256.digest(of: message.payload)
-        let (member, layers) = state.withLock { ($0.rollouts.members[key], $0.layers) }
-        let place = MapRecord.candidateKey(of: key)
-        guard let control = member?.control, control.state.hasCandidate, control.chooses(agent),
-            layers.stored[place]?.digest != digest || layers.stored[place]?.isDamaged == true
-        else {
+        let (rollouts, layers) = state.withLock { ($0.rollouts, $0.layers) }
+        guard let control = rollouts.needs(digest, layers, of: key) else {
             reporter.log(.debug, "Map", "\(message.topic): not needed here")
             return true
         }
@@ -107,7 +76,7 @@ extension RelocationMaps {
                 AppliedMap.Refused(
                     layer: key, revision: revision, digest: SHA256.label(digest), code: error.code,
                     detail: error.detail, at: now), error, on: message.topic)
-            state.withLock { $0.rollouts.unfit[key] = Unfit(digest: digest, dependsOnOthers: false) }
+            state.withLock { $0.rollouts.unfit[key] = .init(digest: digest, dependsOnOthers: false) }
             decide(delayed: true)
             return true
         }
@@ -131,31 +100,17 @@ extension RelocationMaps {
 
     // MARK: In force
 
-    /// The layers in whose place the candidate lies, as far as the control documents go.
-    func chosen(_ layers: MapLayers, _ rollouts: Rollouts, at now: Int64) -> [String: RolloutMember.Choice] {
-        rollouts.members.reduce(into: [:]) { choices, element in
-            let (key, member) = element
-            let candidate = layers.stored[MapRecord.candidateKey(of: key)]
-            let digest = candidate.flatMap { $0.isDamaged ? nil : $0.digest }
-            let refused = rollouts.unfit[key]?.digest
-            let wanted = member.control?.next.digest
-            choices[key] = member.choice(
-                base: layers.mapID(of: key), candidate: digest.map(SHA256.label),
-                isRefused: refused != nil && refused.map(SHA256.label) == wanted, at: now)
-        }
-    }
-
     /// Puts in force what the control documents choose, as far as it fits, and reports what has changed.
     ///
     /// - Parameter delayed: Whether reports are spread: many agents change at once.
     func decide(delayed: Bool) {
         let now = clock.monotonic()
         var (layers, rollouts) = state.withLock { ($0.layers, $0.rollouts) }
-        guard !rollouts.members.isEmpty else { return }
+        guard !rollouts.isEmpty else { return }
         // A candidate that did not fit beside others may fit now.
         rollouts.unfit = rollouts.unfit.filter { !$0.value.dependsOnOthers }
         let before = layers.chosen
-        let choices = chosen(layers, rollouts, at: now)
+        let choices = rollouts.choices(layers, at: now)
         let wanted = layers.keysInOrder.filter { choices[$0]?.isCandidateInForce == true }
         var compiled: CompiledRelocation?
         if Set(wanted) != before {
@@ -191,14 +146,8 @@ extension RelocationMaps {
 
     /// Forgets candidates that no control document names any more.
     private func dropCandidates() {
-        var (layers, members) = state.withLock { ($0.layers, $0.rollouts.members) }
-        let stale = members.keys.filter { key in
-            let place = MapRecord.candidateKey(of: key)
-            guard let record = layers.stored[place], !layers.chosen.contains(key) else { return false }
-            let next = members[key]?.control?.next.digest
-            return members[key]?.control?.state.isOver != false || SHA256.label(record.digest) != next
-                || layers.mapID(of: key)?.digest == next
-        }
+        var (layers, rollouts) = state.withLock { ($0.layers, $0.rollouts) }
+        let stale = rollouts.stale(layers)
         guard !stale.isEmpty else { return }
         for key in stale { layers.stored[MapRecord.candidateKey(of: key)] = nil }
         // What stays on a full disk is dropped the next time.
@@ -207,11 +156,11 @@ extension RelocationMaps {
     }
 
     private func refuseCandidate(
-        of key: String, _ failure: Failure, _ layers: MapLayers, _ rollouts: inout Rollouts
+        of key: String, _ failure: Failure, _ layers: MapLayers, _ rollouts: inout RolloutMembers
     ) {
         guard let record = layers.stored[MapRecord.candidateKey(of: key)] else { return }
         let isNew = state.withLock { $0.rollouts.unfit[key]?.digest != record.digest }
-        rollouts.unfit[key] = Unfit(digest: record.digest, dependsOnOthers: true)
+        rollouts.unfit[key] = .init(digest: record.digest, dependsOnOthers: true)
         guard isNew else { return }
         refuse(
             AppliedMap.Refused(
@@ -220,7 +169,7 @@ extension RelocationMaps {
             on: "the candidate of \(key)")
     }
 
-    private func changes(of layers: MapLayers, _ rollouts: Rollouts) -> [String: ChangedURLs] {
+    private func changes(of layers: MapLayers, _ rollouts: RolloutMembers) -> [String: ChangedURLs] {
         layers.chosen.reduce(into: [:]) { changed, key in
             let next = layers.stored[MapRecord.candidateKey(of: key)]
             if let known = rollouts.changed[key], state.withLock({ $0.layers.chosen.contains(key) }) {
@@ -232,42 +181,21 @@ extension RelocationMaps {
         }
     }
 
-    /// How long reports wait.
-    private func delay(_ rollouts: Rollouts) -> Int64 {
-        rollouts.members.values.compactMap { $0.control?.delay(of: agent) }.max() ?? 0
-    }
-
     /// Publishes what the roll-outs have come to, when that is not what was said before.
     private func report(delayed: Bool) {
         let now = clock.monotonic()
         let wait = state.withLock { state -> Int64? in
-            let reports = Self.reports(state, self.chosen(state.layers, state.rollouts, at: now))
-            let isNew = reports.map(\.withoutCounts) != state.rollouts.reported
-            state.applied.rollouts = reports
-            state.rollouts.reported = reports.map(\.withoutCounts)
-            return isNew ? (delayed ? delay(state.rollouts) : 0) : nil
+            state.applied.rollouts = state.rollouts.reports(state.layers, at: now)
+            guard state.rollouts.isNew(state.applied.rollouts) else { return nil }
+            return delayed ? state.rollouts.delay : 0
         }
         if let wait { onChange(wait) }
-    }
-
-    private static func reports(
-        _ state: State, _ choices: [String: RolloutMember.Choice]
-    ) -> [RolloutReport] {
-        state.layers.keysInOrder.compactMap { key in
-            guard let member = state.rollouts.members[key], var choice = choices[key] else { return nil }
-            // It is about to be put in force, or to be found unfit beside another: until then it is neither.
-            if choice.isCandidateInForce, !state.layers.chosen.contains(key) { choice = .base(.chosen) }
-            return member.report(choice)
-        }
     }
 
     /// The reports with the counts of now.
     var rolloutReports: [RolloutReport] {
         let now = clock.monotonic()
-        return state.withLock { state in
-            guard !state.rollouts.members.isEmpty else { return [] }
-            return Self.reports(state, chosen(state.layers, state.rollouts, at: now))
-        }
+        return state.withLock { $0.rollouts.reports($0.layers, at: now) }
     }
 
     // MARK: The link
@@ -280,33 +208,22 @@ extension RelocationMaps {
     /// Subscribes to the candidates that are chosen and not there, and to no others.
     private func subscribe() {
         let now = clock.monotonic()
-        let (new, old) = state.withLock { state in
-            let needed = Set(
-                chosen(state.layers, state.rollouts, at: now).filter(\.value.needsCandidate)
-                    .map { String($0.key.dropFirst()) })
-            defer { state.rollouts.subscribed = needed }
-            return (
-                needed.subtracting(state.rollouts.subscribed), state.rollouts.subscribed.subtracting(needed)
-            )
-        }
-        if !new.isEmpty { onSubscriptions((new.sorted(), true)) }
-        if !old.isEmpty { onSubscriptions((old.sorted(), false)) }
+        let (new, old) = state.withLock { $0.rollouts.takeSubscriptions($0.layers, at: now) }
+        if !new.isEmpty { onSubscriptions((new, true)) }
+        if !old.isEmpty { onSubscriptions((old, false)) }
     }
 
     /// There is a connection: with a new session, retained maps come now.
     func connected(isNewSession: Bool) {
-        state.withLock { state in
-            state.rollouts.awaitsMap = isNewSession ? clock.monotonic() + Self.patience : nil
-            // Before the first connection there was no one to ask.
-            state.rollouts.subscribed = []
-        }
+        let now = clock.monotonic()
+        state.withLock { $0.rollouts.connected(isNewSession: isNewSession, at: now) }
         subscribe()
     }
 
     /// A map came.
     func mapCame() {
         let wasWanted = state.withLock { state in
-            state.rollouts.awaitsMap = nil
+            state.rollouts.mapCame()
             defer { state.applied.isWanted = false }
             return state.applied.isWanted
         }
@@ -318,16 +235,12 @@ extension RelocationMaps {
     /// A turn of the link's loop.
     func tickRollouts() {
         let now = clock.monotonic()
-        let isMissing = state.withLock { state -> Bool in
-            guard let end = state.rollouts.awaitsMap, now >= end else { return false }
-            state.rollouts.awaitsMap = nil
-            state.applied.isWanted = true
-            return true
+        let (isMissing, isSilent) = state.withLock { state in
+            let isMissing = state.rollouts.timePassed(at: now)
+            if isMissing { state.applied.isWanted = true }
+            return (isMissing, state.rollouts.isSilent(state.layers, at: now))
         }
         if isMissing { onRefusedAgain() }
-        let isSilent = state.withLock { state in
-            state.layers.chosen.contains { state.rollouts.members[$0]?.isSilent(at: now) == true }
-        }
         if mustDecide.exchange(false, ordering: .acquiring) || isSilent { decide(delayed: isSilent) }
     }
 
@@ -339,10 +252,7 @@ extension RelocationMaps {
         guard !keys.isEmpty else { return }
         let isFailing = !opening.isSuccess
         let now = clock.monotonic()
-        let guarded = state.withLock { state in
-            keys.filter { state.rollouts.members[$0]?.count(failing: isFailing, at: now) == true }
-                .compactMap { key in state.rollouts.members[key].map { (key, $0) } }
-        }
+        let guarded = state.withLock { $0.rollouts.opened(keys, isFailing: isFailing, at: now) }
         for (key, member) in guarded {
             // That it went back must be known after a restart, too; in force it is even without.
             try? store.commit { try $0.setText(storedKey(key), member.stored) }
@@ -352,13 +262,7 @@ extension RelocationMaps {
     }
 
     /// Whether there are opens that were not reported; they count as reported then.
-    func takeOpens() -> Bool {
-        state.withLock { state in
-            let opens = state.rollouts.members.values.reduce(0) { $0 + $1.opened }
-            defer { state.rollouts.reportedOpens = opens }
-            return opens != state.rollouts.reportedOpens
-        }
-    }
+    func takeOpens() -> Bool { state.withLock { $0.rollouts.takeOpens() } }
 
     // MARK: At the start
 
@@ -367,18 +271,8 @@ extension RelocationMaps {
         let now = clock.monotonic()
         for key in state.withLock({ $0.layers.keysInOrder }) where key.hasPrefix("@") {
             guard let text = try? store.commit({ try $0.text(storedKey(key)) }) else { continue }
-            var member = RolloutMember(agent: agent)
-            member.restore(text, at: now)
-            if member.control != nil { state.withLock { $0.rollouts.members[key] = member } }
+            state.withLock { $0.rollouts.restored(text, of: key, at: now) }
         }
         decide(delayed: false)
-    }
-}
-
-extension RolloutReport {
-    fileprivate var withoutCounts: RolloutReport {
-        var report = self
-        (report.opened, report.failed, report.epoch, report.sequence) = (0, 0, 0, 0)
-        return report
     }
 }

@@ -14,11 +14,13 @@ final class RelocationMaps: Sendable {
     struct State {
         var layers: MapLayers
         var applied = AppliedMap()
-        var rollouts = Rollouts()
+        var rollouts: RolloutMembers
         fileprivate var budget: MapBudget
 
-        fileprivate init(_ layers: MapLayers, _ budget: MapBudget) {
-            (self.layers, self.budget) = (layers, budget)
+        fileprivate init(agent: String, groups: [String], rate: Int) {
+            layers = MapLayers(agent: agent, groups: groups)
+            rollouts = RolloutMembers(agent: agent)
+            budget = MapBudget(rate: rate)
         }
     }
 
@@ -63,8 +65,7 @@ final class RelocationMaps: Sendable {
         self.reporter = reporter
         state = Guarded(
             State(
-                MapLayers(agent: configuration.agent, groups: configuration.groups),
-                MapBudget(rate: configuration.limits.mapRate)))
+                agent: configuration.agent, groups: configuration.groups, rate: configuration.limits.mapRate))
     }
 
     /// Calls `onChange` when another map is in force, or when a document was refused, with how long reports of it wait,
@@ -90,7 +91,7 @@ final class RelocationMaps: Sendable {
     var inForce: FailureReport.MapInForce? {
         let (layers, rollout) = state.withLock { state in
             let keys = state.layers.keysInOrder.reversed()
-            let rollout = keys.first { state.rollouts.members[$0]?.control?.state.isOver == false }
+            let rollout = keys.first(where: state.rollouts.isUnderWay)
             return (state.applied.layers, rollout)
         }
         let ordered = layers.filter { $0.name != rollout } + layers.filter { $0.name == rollout }
@@ -316,7 +317,7 @@ final class RelocationMaps: Sendable {
     private func compileWithCandidates(_ next: inout MapLayers) throws(RelocationError) -> CompiledRelocation
     {
         guard !next.chosen.isEmpty else { return try compile(next) }
-        let choices = chosen(next, state.withLock(\.rollouts), at: clock.monotonic())
+        let choices = state.withLock(\.rollouts).choices(next, at: clock.monotonic())
         next.chosen = next.chosen.filter { choices[$0]?.isCandidateInForce == true }
         if let all = try? compile(next) as CompiledRelocation { return all }
         next.chosen = []
