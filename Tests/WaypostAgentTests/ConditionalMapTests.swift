@@ -202,7 +202,7 @@ import WaypostMessages
             #expect(isInForce == (report != nil), "seed \(seed): \(text)")
             guard isInForce, let report else { continue }
             #expect(applied.inactive.map(\.reason) == report.inactive.map(\.reason), "seed \(seed): \(text)")
-            #expect(applied.conditional.map(\.state) == report.conditional.map(\.state.rawValue))
+            #expect(applied.conditional.map(\.state) == report.conditional.map(\.state))
             for number in 0..<6 {
                 let path = ["demo", "demo1", "demo2", "user/7", "user/x", "old/a"][number]
                 let url = "scheme://router/\(path)?id=\(Int.random(in: 0..<10, using: &random))"

@@ -61,7 +61,9 @@ import Waypost
         #expect(layers[1].entries[2].reason?.contains("region=us") == true)
         #expect(layers[2].refused?.code == .badField)
         #expect(layers[3].entries.map(\.state) == [.active])
-        #expect(layers[3].entries[0].json["targetPath"] == "app://c" && layers[3].entries[0].json["n"] == nil)
+        #expect(
+            layers[3].entries[0].content["targetPath"] == "app://c"
+                && layers[3].entries[0].content["n"] == nil)
         let one = try await self.layers(#","layer":"patch""#, of: harness, id: "l2")
         #expect(one.layers.map(\.name) == ["patch"])
         try await harness.close()

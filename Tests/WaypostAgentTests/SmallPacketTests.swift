@@ -34,15 +34,16 @@ import Waypost
     }
 
     @Test func `a cut map keeps its layers and its refusal, whatever the limit`() throws {
-        let map = AppliedMap(
-            layers: [.init(name: "agent", revision: 1, digest: "sha256:00", at: 1)], entries: 900,
-            inactive: (0..<300).map { .init(layer: "agent", index: $0, reason: "no route \"\($0)\"") },
-            conditional: (0..<300).map {
-                .init(layer: "agent", index: $0, state: "no", reason: "locale de: no")
-            },
+        var map = AppliedMap(
+            layers: [.init(name: "agent", revision: 1, digest: "sha256:00", at: 1)],
             refused: .init(
                 layer: "agent", revision: 2, digest: "sha256:11", code: .cycle,
                 detail: String(repeating: "a", count: 3_000), at: 2), nextPatch: .init(base: 1, revision: 2))
+        map.entries = 900
+        map.inactive = (0..<300).map { .init(layer: "agent", index: $0, reason: "no route \"\($0)\"") }
+        map.conditional = (0..<300).map {
+            .init(layer: "agent", index: $0, state: .no, reason: "locale de: no")
+        }
         for limit in [700, 2_000, 4_000, 10_000, 20_000, 30_000] {
             let cut = map.cut(to: limit)
             #expect(cut.encoded().count <= limit)

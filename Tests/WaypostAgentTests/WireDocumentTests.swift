@@ -46,13 +46,14 @@ import Waypost
                 last: AgentState.Cause(reason == .will ? .disk : nil, "no space left", at: time))
             wire.append(("waypost/v1/k1/state", state.encoded()))
         }
-        let applied = AppliedMap(
-            layers: [.init(name: "@all", revision: nil, digest: "sha256:" + digest, at: time)], entries: 1,
-            inactive: [.init(layer: "patch", index: 0, reason: "no such route")],
-            conditional: [.init(layer: "patch", index: 1, state: "depends", reason: "after 5")],
+        var applied = AppliedMap(
+            layers: [.init(name: "@all", revision: nil, digest: "sha256:" + digest, at: time)],
             refused: .init(
                 layer: "agent", revision: 3, digest: "sha256:" + digest, code: .cycle, detail: "a → a",
                 at: time), nextPatch: .init(base: 3, revision: 4))
+        applied.entries = 1
+        applied.inactive = [.init(layer: "patch", index: 0, reason: "no such route")]
+        applied.conditional = [.init(layer: "patch", index: 1, state: .depends, reason: "after 5")]
         wire.append(("waypost/v1/k1/map/applied", applied.encoded()))
         let run = try PayloadCheck.run(wire)
         #expect(run.status == 0, "\(run.output)")

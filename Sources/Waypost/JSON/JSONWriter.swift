@@ -61,6 +61,14 @@ package struct JSONWriter: ~Copyable {
         self.value(value)
     }
 
+    /// A member whose name is known only now.
+    package mutating func member(named name: String, _ value: JSONValue) {
+        self.value(name)
+        output.append(UInt8(ascii: ":"))
+        needsComma = false
+        self.value(value)
+    }
+
     package mutating func member(_ name: StaticString, _ text: String) {
         key(name)
         value(text)

@@ -8,6 +8,10 @@ public struct RelocationReport: Sendable, Hashable {
         public var index: Int
         /// Why it does nothing, as a sentence.
         public var reason: String
+
+        package init(layer: String, index: Int, reason: String) {
+            (self.layer, self.index, self.reason) = (layer, index, reason)
+        }
     }
 
     /// An entry with a condition.
@@ -30,6 +34,10 @@ public struct RelocationReport: Sendable, Hashable {
         package var state: State
         /// The condition in words, and what does not hold.
         package var reason: String
+
+        package init(layer: String, index: Int, state: State, reason: String) {
+            (self.layer, self.index, self.state, self.reason) = (layer, index, state, reason)
+        }
     }
 
     /// How many entries all layers have.

@@ -36,7 +36,7 @@ struct LayerPage {
             guard page.isEmpty || size <= bytes else { return (page, Int64(first)) }
             for index in max(0, start - first - 1)..<layer.header.count {
                 let entry = layer.entry(index)
-                size += entry.wire.serialized().count + 1
+                size += entry.json.serialized().count + 1
                 guard size <= bytes || (page.isEmpty && listed.entries.isEmpty) else {
                     return (page + [listed], Int64(first + 1 + index))
                 }
@@ -57,8 +57,8 @@ struct EntryStates: Sendable {
         for (layer, entries) in hidden {
             reasons[layer] = entries.mapValues { (.inactive, "\($0) takes its place") }
         }
-        for entry in applied.conditional where entry.state != "yes" {
-            let state: MapLayer.State = entry.state == "no" ? .inactive : .active
+        for entry in applied.conditional where entry.state != .yes {
+            let state: MapLayer.State = entry.state == .no ? .inactive : .active
             reasons[entry.layer, default: [:]][entry.index] = (state, entry.reason)
         }
         for entry in applied.inactive {
@@ -68,6 +68,6 @@ struct EntryStates: Sendable {
 
     func entry(_ json: JSONValue, of layer: String, at index: Int) -> MapLayer.Entry {
         let (state, reason) = reasons[layer]?[index].map { ($0.0, Optional($0.1)) } ?? (.active, nil)
-        return MapLayer.Entry(number: index + 1, json: json, state: state, reason: reason)
+        return MapLayer.Entry(number: index + 1, content: json, state: state, reason: reason)
     }
 }

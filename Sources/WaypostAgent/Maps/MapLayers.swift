@@ -328,32 +328,25 @@ package struct MapLayers: Sendable {
     package func applied(_ report: RelocationReport) -> AppliedMap {
         let leftOut = order.compactMap { key in
             unfit[key].map { error in
-                AppliedMap.Inactive(
+                RelocationReport.Inactive(
                     layer: name(of: key), index: error.index ?? 0,
                     reason: "the whole layer is left out, because it does not fit this build: \(error)")
             }
         }
         let unsigned = order.filter(untrusted.contains).map { key in
-            AppliedMap.Inactive(
+            RelocationReport.Inactive(
                 layer: name(of: key), index: 0,
                 reason: "the whole layer is left out, because too few trusted keys have signed it")
         }
+        var report = report
+        report.inactive = unsigned + leftOut + report.inactive
         return AppliedMap(
             layers: inForce.map {
                 AppliedMap.Layer(
                     name: name(of: $0.layer), revision: $0.revision, digest: SHA256.label($0.digest),
                     at: $0.applied)
             },
-            entries: report.entries,
-            inactive: unsigned + leftOut
-                + report.inactive.map {
-                    AppliedMap.Inactive(layer: $0.layer, index: $0.index, reason: $0.reason)
-                },
-            conditional: report.conditional.map {
-                AppliedMap.Conditional(
-                    layer: $0.layer, index: $0.index, state: $0.state.rawValue, reason: $0.reason)
-            },
-            refused: newestRefused, nextPatch: nextPatch)
+            report, refused: newestRefused, nextPatch: nextPatch)
     }
 
     var newestRefused: AppliedMap.Refused? {

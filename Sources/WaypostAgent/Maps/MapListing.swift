@@ -120,7 +120,7 @@ package struct MapListing {
         header.count = entries.count
         let state = header.state
         return LayerPage.Layer(header: header) {
-            MapLayer.Entry(number: $0 + 1, json: entries[$0], state: state, reason: nil)
+            MapLayer.Entry(number: $0 + 1, content: entries[$0], state: state, reason: nil)
         }
     }
 

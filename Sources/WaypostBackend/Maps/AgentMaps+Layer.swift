@@ -47,9 +47,9 @@ extension AgentMaps {
         /// Its number in its layer, from 1.
         public var number: Int { wire.number }
         /// What it does; nil for one that only a newer version knows.
-        public var entry: RelocationEntry? { try? RelocationEntry(wire.json, index: number - 1) }
+        public var entry: RelocationEntry? { try? RelocationEntry(wire.content, index: number - 1) }
         /// The entry as the document has it, with TheRouter's keys.
-        public var json: JSONValue { wire.json }
+        public var json: JSONValue { wire.content }
         /// Whether it has an effect.
         public var state: State { State(wire.state) }
         /// Why it has none, or what it depends on; nil when there is nothing to say.

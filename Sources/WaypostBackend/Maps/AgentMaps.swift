@@ -119,6 +119,6 @@ extension MapLayer {
 
     /// Its entries as a router takes them; without those that this version does not know.
     package var relocationEntries: [RelocationEntry] {
-        entries.compactMap { try? RelocationEntry($0.json, index: $0.number - 1) }
+        entries.compactMap { try? RelocationEntry($0.content, index: $0.number - 1) }
     }
 }

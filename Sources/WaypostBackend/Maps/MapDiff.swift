@@ -153,7 +153,7 @@ struct MapStage {
     private static func routes(of contract: RouterContract, below layers: [MapLayer]) -> [RouteDescription] {
         var routes = contract.routes
         for entry in layers.flatMap(\.entries) where entry.state == .active {
-            switch (try? RelocationEntry(entry.json))?.kind {
+            switch (try? RelocationEntry(entry.content))?.kind {
             case .add(let path, _): routes.removeAll { $0.path == path }
             case .delete(let path): routes.append(RouteDescription(path: path, className: ""))
             default: break

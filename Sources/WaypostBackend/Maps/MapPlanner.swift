@@ -147,7 +147,7 @@ extension MapLayer {
         self.init(
             name: name, revision: revision, count: entries.count,
             entries: entries.enumerated().map { index, entry in
-                Entry(number: index + 1, json: entry.json, state: .active, reason: nil)
+                Entry(number: index + 1, content: entry.json, state: .active, reason: nil)
             })
     }
 }

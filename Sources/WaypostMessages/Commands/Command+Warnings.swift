@@ -43,11 +43,11 @@ extension Command.Operation {
         case .call: ["service", "method", "args"]
         case .navigate: ["action", "tab"]
         case .cancel: ["target"]
-        case .failures: FailureRequest.fields
+        case .failures: FailureRequest.fieldNames
         case .inspect: ["target", "sender"]
         case .log: ["level", "tag", "for"]
-        case .maps: MapsRequest.fields
-        case .replay: Replay.fields
+        case .maps: MapsRequest.fieldNames
+        case .replay: Replay.fieldNames
         case .resolve: ResolveRequest.fields
         case .ping: ["spread"]
         }

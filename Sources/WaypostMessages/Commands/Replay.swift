@@ -1,26 +1,23 @@
-package import Waypost
+import Waypost
 
 /// What a `replay` asks for: recent events, published again, or a page of those that fit a filter in the reply.
-package struct Replay: Sendable, Hashable {
+package struct Replay: Payload, Hashable {
     /// A place among the events of one start of an agent.
-    package struct Place: Sendable, Hashable {
+    package struct Place: Payload, Hashable {
         /// Names the start of the process.
-        package var boot: String
-        package var sequence: Int64
+        package var boot = ""
+        package var sequence: Int64 = 0
 
         package init(boot: String, sequence: Int64) {
             self.boot = boot
             self.sequence = sequence
         }
 
-        /// As it stands in `before` and `next`.
-        package var json: JSONValue { ["boot": .string(boot), "seq": .int(sequence)] }
+        package init() {}
 
-        /// - Throws: ``Failure`` 422 naming the field.
-        package init(_ json: JSONValue) throws(Failure) {
-            let fields = Fields(of: json)
-            boot = try fields.required("boot", fields.text("boot"))
-            sequence = try fields.required("seq", fields.integer("seq", in: 0...Fields.largestInteger))
+        package mutating func describe(_ fields: inout PayloadFields) {
+            fields.required("boot", &boot)
+            fields.required("seq", &sequence, in: 0...Fields.largestInteger)
         }
     }
 
@@ -46,56 +43,35 @@ package struct Replay: Sendable, Hashable {
     }
 
     /// Only events with a higher number.
-    package var since: Int64
+    package var since: Int64 = 0
     /// The most events.
-    package var maximum: Int
+    package var maximum = Command.maximumReplay
     /// Nil to have the events published again.
     package var page: Page?
+
+    package init() {}
 
     package init(since: Int64 = 0, maximum: Int = Command.maximumReplay, page: Page? = nil) {
         self.since = since
         self.maximum = maximum
         self.page = page
     }
-}
 
-extension Replay {
-    /// The fields of the command, beside those of all.
-    static let fields = ["since", "max"] + pageFields
-    private static let pageFields = ["before", "oldest", "level", "query"]
-
-    /// - Throws: ``Failure`` 422 naming the field.
-    init(_ fields: Fields) throws(Failure) {
-        since = try fields.required("since", fields.integer("since", in: 0...Fields.largestInteger))
-        let maximum = try fields.integer("max", in: 1...Int64(Command.maximumReplay))
-        self.maximum = maximum.map(Int.init) ?? Command.maximumReplay
-        guard Self.pageFields.contains(where: { fields[$0] != nil }) else { return }
-        var page = Page(query: try fields.text("query") ?? "")
-        _ = try LogQuery(forAgent: page.query)
-        if let before = try fields.object("before") {
-            do throws(Failure) {
-                page.before = try Place(.object(before))
-            } catch {
-                throw Failure(error.code, "before: \(error.detail)")
-            }
+    package mutating func describe(_ fields: inout PayloadFields) {
+        fields.required("since", &since, in: 0...Fields.largestInteger)
+        fields.optional("max", &maximum, in: 1...Int64(Command.maximumReplay))
+        guard fields.isReading || page != nil else { return }
+        var page = page ?? Page()
+        fields.optional("before", &page.before)
+        fields.optional("oldest", &page.oldest, in: 0...Fields.latestTime)
+        var letter = page.level?.topicLevel
+        fields.optional("level", &letter)
+        page.level = letter.flatMap { LogLevel(letter: $0) }
+        if let letter, page.level == nil {
+            fields.refuse("level must be one of v d i w e f; found \(letter.quoted)")
         }
-        page.oldest = try fields.integer("oldest", in: 0...Fields.latestTime)
-        if let letter = try fields.text("level") {
-            guard let level = LogLevel(letter: letter) else {
-                throw Failure(.badField, "level must be one of v d i w e f; found \(letter.quoted)")
-            }
-            page.level = level
-        }
-        self.page = page
-    }
-
-    func write(to json: inout JSONWriter) {
-        json.member("since", since)
-        json.member("max", maximum)
-        guard let page else { return }
-        if let before = page.before { json.member("before", before.json) }
-        if let oldest = page.oldest { json.member("oldest", oldest) }
-        if let level = page.level { json.member("level", level.topicLevel) }
-        json.member("query", page.query)
+        fields.optional("query", &page.query)
+        fields.checkQuery(page.query)
+        if page != Page() || fields["query"] != nil { self.page = page }
     }
 }

@@ -1,16 +1,16 @@
 package import Waypost
 
 /// The map in force, as the agent reports it on `map/applied`.
-package struct AppliedMap: Sendable, Hashable {
+package struct AppliedMap: Payload, Hashable {
     /// One layer that is in force.
-    package struct Layer: Sendable, Hashable {
+    package struct Layer: Payload, Hashable {
         /// `agent`, `@group` or `patch`.
-        package var name: String
+        package var name = ""
         package var revision: Int64?
         /// SHA-256 of the document's bytes, as `sha256:` and 64 hex digits.
-        package var digest: String
+        package var digest = ""
         /// When it was applied, in milliseconds since 1970.
-        package var at: Int64
+        package var at: Int64 = 0
 
         package init(name: String, revision: Int64?, digest: String, at: Int64) {
             self.name = name
@@ -18,59 +18,46 @@ package struct AppliedMap: Sendable, Hashable {
             self.digest = digest
             self.at = at
         }
-    }
 
-    /// An entry that is accepted and has no effect in this build.
-    package struct Inactive: Sendable, Hashable {
-        package var layer: String
-        package var index: Int
-        package var reason: String
+        package init() {}
 
-        package init(layer: String, index: Int, reason: String) {
-            self.layer = layer
-            self.index = index
-            self.reason = reason
-        }
-    }
-
-    /// An entry that has a condition.
-    package struct Conditional: Sendable, Hashable {
-        package var layer: String
-        package var index: Int
-        /// `yes`, `no`, or `depends` where each open decides; a newer agent may say something else.
-        package var state: String
-        package var reason: String
-
-        package init(layer: String, index: Int, state: String, reason: String) {
-            self.layer = layer
-            self.index = index
-            self.state = state
-            self.reason = reason
+        package mutating func describe(_ fields: inout PayloadFields) {
+            fields.required("layer", &name)
+            fields.optional("rev", &revision, orNull: true)
+            fields.optional("digest", &digest)
+            fields.optional("at", &at)
         }
     }
 
     /// What the next signed patch must contain.
-    package struct NextPatch: Sendable, Hashable {
+    package struct NextPatch: Payload, Hashable {
         /// Its `base`.
-        package var base: Int64
+        package var base: Int64 = 0
         /// The lowest `rev` that it may have.
-        package var revision: Int64
+        package var revision: Int64 = 0
 
         package init(base: Int64, revision: Int64) {
             self.base = base
             self.revision = revision
         }
+
+        package init() {}
+
+        package mutating func describe(_ fields: inout PayloadFields) {
+            fields.required("base", &base)
+            fields.required("rev", &revision)
+        }
     }
 
     /// The newest document that was refused; the map in force stayed.
-    package struct Refused: Sendable, Hashable {
-        package var layer: String
+    package struct Refused: Payload, Hashable {
+        package var layer = ""
         package var revision: Int64?
         /// SHA-256 of the document's bytes, as `sha256:` and 64 hex digits.
-        package var digest: String
-        package var code: Code
-        package var detail: String
-        package var at: Int64
+        package var digest = ""
+        package var code = Code.ok
+        package var detail = ""
+        package var at: Int64 = 0
 
         package init(
             layer: String, revision: Int64?, digest: String, code: Code, detail: String, at: Int64
@@ -82,36 +69,48 @@ package struct AppliedMap: Sendable, Hashable {
             self.detail = detail
             self.at = at
         }
+
+        package init() {}
+
+        package mutating func describe(_ fields: inout PayloadFields) {
+            fields.optional("at", &at)
+            fields.code(&code)
+            fields.optional("detail", &detail)
+            fields.optional("digest", &digest)
+            fields.required("layer", &layer)
+            fields.name(of: &code)
+            fields.optional("rev", &revision, orNull: true)
+        }
     }
 
-    package var layers: [Layer]
-    package var entries: Int
-    package var inactive: [Inactive]
+    package var layers: [Layer] = []
+    /// How many entries there are, those that do nothing among them.
+    package var entries = 0
+    package var inactive: [RelocationReport.Inactive] = []
     /// Empty when no entry has a condition, and from an agent that does not know them.
-    package var conditional: [Conditional]
+    package var conditional: [RelocationReport.Conditional] = []
     package var refused: Refused?
     /// Nil from an agent that does not say it.
     package var nextPatch: NextPatch?
     /// How many entries the lists leave out, because the broker does not accept messages of that size.
-    package var omitted: Int
+    package var omitted = 0
     /// What the agent does in the roll-outs of its groups; empty when there was none.
     package var rollouts: [RolloutReport] = []
     /// Whether the broker gave it no map although its session is a new one.
     package var isWanted = false
 
     package init(
-        layers: [Layer] = [], entries: Int = 0, inactive: [Inactive] = [],
-        conditional: [Conditional] = [], refused: Refused? = nil, nextPatch: NextPatch? = nil,
-        omitted: Int = 0
+        layers: [Layer] = [], _ report: RelocationReport? = nil, refused: Refused?, nextPatch: NextPatch?
     ) {
         self.layers = layers
-        self.entries = entries
-        self.inactive = inactive
-        self.conditional = conditional
+        entries = report?.entries ?? 0
+        inactive = report?.inactive ?? []
+        conditional = report?.conditional ?? []
         self.refused = refused
         self.nextPatch = nextPatch
-        self.omitted = omitted
     }
+
+    package init() {}
 
     /// The same with as much of its lists as fits into so many bytes: what has no effect first.
     package func cut(to limit: Int) -> AppliedMap {
@@ -136,73 +135,40 @@ package struct AppliedMap: Sendable, Hashable {
     /// Bytes of the detail of a refusal where there is hardly space.
     private static let shortDetail = 200
 
-    package func encoded() -> [UInt8] {
-        var json = JSONWriter()
-        json.beginObject()
-        json.key("layers")
-        json.beginArray()
-        for layer in layers {
-            json.beginObject()
-            json.member("layer", layer.name)
-            json.member("rev", layer.revision.map(JSONValue.int) ?? .null)
-            json.member("digest", layer.digest)
-            json.member("at", layer.at)
-            json.endObject()
-        }
-        json.endArray()
-        json.member("entries", entries)
-        json.key("inactive")
-        json.beginArray()
-        for entry in inactive {
-            json.value(entry.json)
-        }
-        json.endArray()
-        if !conditional.isEmpty {
-            json.key("conditional")
-            json.beginArray()
-            for entry in conditional {
-                json.value(entry.json)
-            }
-            json.endArray()
-        }
-        if let refused {
-            json.member("refused", refused.json)
-        } else {
-            json.member("refused", JSONValue.null)
-        }
-        if let nextPatch {
-            json.member("nextPatch", ["base": .int(nextPatch.base), "rev": .int(nextPatch.revision)])
-        }
-        if omitted > 0 { json.member("omitted", omitted) }
-        if let last = rollouts.last { json.member("rollout", last.json) }
-        if rollouts.count > 1 { json.member("rollouts", .array(rollouts.map(\.json))) }
-        if isWanted { json.member("want", true) }
-        json.endObject()
-        return json.bytes
+    package mutating func describe(_ fields: inout PayloadFields) {
+        fields.list("layers", &layers)
+        fields.optional("entries", &entries)
+        fields.list("inactive", &inactive)
+        fields.list("conditional", &conditional, whenEmpty: false)
+        fields.optional("refused", &refused, orNull: true)
+        fields.optional("nextPatch", &nextPatch)
+        fields.optional("omitted", &omitted, unless: 0)
+        // An older reader knows one roll-out, an older agent says one.
+        var last = rollouts.last
+        fields.optional("rollout", &last)
+        if fields.isReading { rollouts = last.map { [$0] } ?? [] }
+        if fields.isReading || rollouts.count > 1 { fields.list("rollouts", &rollouts) }
+        fields.optional("want", &isWanted, unless: false)
     }
 }
 
-extension AppliedMap.Inactive {
-    fileprivate var json: JSONValue {
-        ["layer": .string(layer), "index": .int(Int64(index)), "reason": .string(reason)]
+extension RelocationReport.Inactive: Payload {
+    package init() { self.init(layer: "", index: 0, reason: "") }
+
+    package mutating func describe(_ fields: inout PayloadFields) {
+        fields.optional("index", &index)
+        fields.required("layer", &layer)
+        fields.optional("reason", &reason)
     }
 }
 
-extension AppliedMap.Conditional {
-    fileprivate var json: JSONValue {
-        [
-            "layer": .string(layer), "index": .int(Int64(index)), "state": .string(state),
-            "reason": .string(reason),
-        ]
-    }
-}
+extension RelocationReport.Conditional: Payload {
+    package init() { self.init(layer: "", index: 0, state: .depends, reason: "") }
 
-extension AppliedMap.Refused {
-    package var json: JSONValue {
-        [
-            "layer": .string(layer), "rev": revision.map(JSONValue.int) ?? .null, "digest": .string(digest),
-            "code": .int(Int64(code.number)), "name": .string(code.name), "detail": .string(detail),
-            "at": .int(at),
-        ]
+    package mutating func describe(_ fields: inout PayloadFields) {
+        fields.optional("index", &index)
+        fields.required("layer", &layer)
+        fields.optional("reason", &reason)
+        fields.word("state", &state, isRequired: false)
     }
 }

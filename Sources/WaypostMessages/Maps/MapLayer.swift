@@ -1,7 +1,7 @@
 package import Waypost
 
 /// One relocation layer of an agent with its entries, as the answer to a `maps` has it.
-package struct MapLayer: Sendable, Hashable {
+package struct MapLayer: Payload, Hashable {
     /// Whether a layer or an entry has an effect.
     ///
     /// A newer agent may know others.
@@ -10,25 +10,34 @@ package struct MapLayer: Sendable, Hashable {
     }
 
     /// An entry and what becomes of it.
-    package struct Entry: Sendable, Hashable {
+    package struct Entry: Payload, Hashable {
         /// Its number in its layer, from 1.
-        package var number: Int
+        package var number = 0
         /// The entry itself, with TheRouter's keys.
-        package var json: JSONValue
-        package var state: State
+        package var content: JSONValue = [:]
+        package var state = State.inactive
         /// Why it has no effect, or what it depends on; nil when there is nothing to say.
         package var reason: String?
 
-        package init(number: Int, json: JSONValue, state: State, reason: String?) {
+        package init(number: Int, content: JSONValue, state: State, reason: String?) {
             self.number = number
-            self.json = json
+            self.content = content
             self.state = state
             self.reason = reason
+        }
+
+        package init() {}
+
+        package mutating func describe(_ fields: inout PayloadFields) {
+            fields.others(&content, than: ["n", "state", "why"])
+            fields.required("n", &number)
+            fields.word("state", &state, isRequired: false)
+            fields.optional("why", &reason)
         }
     }
 
     /// `agent`, `patch`, `@group`, or the name of a layer of the program's own.
-    package var name: String
+    package var name = ""
     package var revision: Int64?
     /// SHA-256 of the document's bytes, as `sha256:` and 64 hex digits; nil for a layer of the program's own.
     package var digest: String?
@@ -37,13 +46,13 @@ package struct MapLayer: Sendable, Hashable {
     /// When it was applied, in milliseconds since 1970; nil for a layer of the program's own.
     package var since: Int64?
     package var expires: Int64?
-    package var state: State
+    package var state = State.inactive
     /// Why the whole layer has no effect.
     package var reason: String?
     /// How many entries it has.
-    package var count: Int
+    package var count = 0
     /// Those that are on the page.
-    package var entries: [Entry]
+    package var entries: [Entry] = []
     /// The newest document that was refused for this layer.
     package var refused: AppliedMap.Refused?
 
@@ -64,50 +73,21 @@ package struct MapLayer: Sendable, Hashable {
         self.entries = entries
         self.refused = refused
     }
-}
 
-extension MapLayer {
-    package var json: JSONValue {
-        [
-            "layer": .string(name), "rev": .init(revision), "digest": .init(digest), "by": .init(author),
-            "since": .init(since), "expires": .init(expires), "state": .string(state.rawValue),
-            "why": .init(reason), "count": .int(Int64(count)), "entries": .array(entries.map(\.wire)),
-            "refused": refused?.json ?? .null,
-        ]
-    }
+    package init() {}
 
-    /// - Throws: ``Failure`` naming the field that is not as the protocol has it.
-    package init(_ json: JSONValue) throws(Failure) {
-        let fields = Fields(of: json)
-        name = try fields.required("layer", fields.text("layer"))
-        revision = try fields.integer("rev")
-        digest = try fields.text("digest")
-        author = try fields.text("by")
-        since = try fields.clamped("since", to: 0...Fields.latestTime)
-        expires = try fields.clamped("expires", to: 0...Fields.latestTime)
-        state = State(rawValue: try fields.text("state") ?? "") ?? .inactive
-        reason = try fields.text("why")
-        entries = []
-        for entry in fields["entries"]?.arrayValue ?? [] { entries.append(try Entry(entry)) }
-        count = Int(clamping: try fields.integer("count") ?? Int64(entries.count))
-        refused = try fields["refused"].map(AppliedMap.Refused.init)
-    }
-}
-
-extension MapLayer.Entry {
-    package var wire: JSONValue {
-        var members = json.objectValue ?? [:]
-        members["n"] = .int(Int64(number))
-        members["state"] = .string(state.rawValue)
-        if let reason { members["why"] = .string(reason) }
-        return .object(members)
-    }
-
-    fileprivate init(_ wire: JSONValue) throws(Failure) {
-        let fields = Fields(of: wire)
-        number = Int(clamping: try fields.required("n", fields.integer("n")))
-        state = MapLayer.State(rawValue: try fields.text("state") ?? "") ?? .inactive
-        reason = try fields.text("why")
-        json = .object((wire.objectValue ?? [:]).filter { !["n", "state", "why"].contains($0.key) })
+    package mutating func describe(_ fields: inout PayloadFields) {
+        fields.required("layer", &name)
+        fields.optional("rev", &revision, orNull: true)
+        fields.optional("digest", &digest, orNull: true)
+        fields.optional("by", &author, orNull: true)
+        fields.optional("since", &since, orNull: true, in: 0...Fields.latestTime, clamps: true)
+        fields.optional("expires", &expires, orNull: true, in: 0...Fields.latestTime, clamps: true)
+        fields.word("state", &state, isRequired: false)
+        fields.optional("why", &reason, orNull: true)
+        fields.list("entries", &entries)
+        if fields.isReading { count = entries.count }
+        fields.optional("count", &count)
+        fields.optional("refused", &refused, orNull: true)
     }
 }

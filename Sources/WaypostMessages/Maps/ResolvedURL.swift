@@ -1,7 +1,7 @@
 package import Waypost
 
 /// Where one URL would lead, as the answer to a `resolve` has it.
-package struct ResolvedURL: Sendable, Hashable {
+package struct ResolvedURL: Payload, Hashable {
     /// One redirect.
     package struct Hop: Sendable, Hashable {
         package var from: String
@@ -14,23 +14,23 @@ package struct ResolvedURL: Sendable, Hashable {
         package var route: String?
     }
 
-    package var url: String
+    package var url = ""
     /// The URL after all redirects.
-    package var final: String
+    package var final = ""
     /// Nil when no route would be opened, and for a service URL.
     package var route: String?
     /// The method that a service URL would call.
     package var method: String?
-    package var hops: [Hop]
+    package var hops: [Hop] = []
     /// The interceptors that would be asked, in their order.
-    package var interceptors: [String]
+    package var interceptors: [String] = []
     /// What was decided about entries with conditions or exceptions, for people.
-    package var rules: [String]
+    package var rules: [String] = []
     /// Why nothing would be opened.
     package var failure: Failure?
-}
 
-extension ResolvedURL {
+    package init() {}
+
     /// The most decisions that are listed for one URL.
     private static let maximumRules = 16
 
@@ -49,66 +49,44 @@ extension ResolvedURL {
         failure = resolution.error
     }
 
-    package var json: JSONValue {
-        func text(_ text: String?) -> JSONValue { text.map { .string($0) } ?? .null }
-        var members: [String: JSONValue] = [
-            "url": .string(url), "final": .string(final), "route": text(route),
-            "hops": .array(hops.map(\.json)),
-            "interceptors": .array(interceptors.map(JSONValue.string)), "failure": failure?.json ?? .null,
-        ]
-        if let method { members["method"] = .string(method) }
-        if !rules.isEmpty { members["rules"] = .array(rules.map(JSONValue.string)) }
-        return .object(members)
-    }
-
-    /// - Throws: ``Failure`` naming the field that is not as the protocol has it.
-    package init(_ json: JSONValue) throws(Failure) {
-        let fields = Fields(of: json)
-        url = try fields.required("url", fields.text("url"))
-        final = try fields.text("final") ?? url
-        route = try fields.text("route")
-        method = try fields.text("method")
-        hops = []
-        for hop in fields["hops"]?.arrayValue ?? [] { hops.append(try Hop(hop)) }
-        interceptors = (fields["interceptors"]?.arrayValue ?? []).compactMap(\.stringValue)
-        rules = (fields["rules"]?.arrayValue ?? []).compactMap(\.stringValue)
-        failure = try fields["failure"].map(Failure.init(json:))
+    package mutating func describe(_ fields: inout PayloadFields) {
+        fields.required("url", &url)
+        if fields.isReading { final = url }
+        fields.optional("final", &final)
+        fields.optional("route", &route, orNull: true)
+        fields.optional("method", &method)
+        fields.list("hops", &hops)
+        fields.optional("interceptors", &interceptors)
+        fields.optional("rules", &rules, unless: [])
+        var part = failure.map(FailurePart.init)
+        fields.optional("failure", &part, orNull: true)
+        failure = part?.failure
     }
 }
 
-extension ResolvedURL.Hop {
-    fileprivate var json: JSONValue {
-        var members: [String: JSONValue] = [
-            "from": .string(from), "to": .string(to), "layer": layer.map { .string($0) } ?? .null,
-            "entry": entry.map { .int(Int64($0)) } ?? .null,
-        ]
-        if let route { members["route"] = .string(route) }
-        return .object(members)
-    }
+extension ResolvedURL.Hop: Payload {
+    package init() { self.init(from: "", to: "") }
 
-    fileprivate init(_ json: JSONValue) throws(Failure) {
-        let fields = Fields(of: json)
-        self.init(
-            from: try fields.required("from", fields.text("from")),
-            to: try fields.required("to", fields.text("to")), layer: try fields.text("layer"),
-            entry: try fields.integer("entry").map { Int(clamping: $0) }, route: try fields.text("route"))
+    package mutating func describe(_ fields: inout PayloadFields) {
+        fields.required("from", &from)
+        fields.required("to", &to)
+        fields.optional("layer", &layer, orNull: true)
+        fields.optional("entry", &entry, orNull: true)
+        fields.optional("route", &route)
     }
 }
 
-extension Failure {
-    fileprivate var json: JSONValue {
-        [
-            "code": .int(Int64(code.number)), "name": .string(code.name), "detail": .string(detail),
-            "nearest": .array(nearest.map(JSONValue.string)),
-        ]
-    }
+/// Why a URL would not be opened.
+private struct FailurePart: Payload {
+    var failure = Failure(.ok, "")
 
-    fileprivate init(json: JSONValue) throws(Failure) {
-        let fields = Fields(of: json)
-        let number = try fields.required("code", fields.integer("code"))
-        self.init(
-            Code(number: Int(clamping: number), name: try fields.text("name") ?? ""),
-            try fields.text("detail") ?? "",
-            nearest: (fields["nearest"]?.arrayValue ?? []).compactMap(\.stringValue))
+    init() {}
+    init(_ failure: Failure) { self.failure = failure }
+
+    mutating func describe(_ fields: inout PayloadFields) {
+        fields.code(&failure.code)
+        fields.name(of: &failure.code)
+        fields.optional("detail", &failure.detail)
+        fields.optional("nearest", &failure.nearest)
     }
 }

@@ -1,7 +1,7 @@
 package import Waypost
 
 /// Presence: whether an agent is there, retained on its `state` topic.
-package struct AgentState: Sendable, Hashable {
+package struct AgentState: Payload, Hashable {
     /// Why the state was published, by the agent or by the broker for it; a newer agent may have more reasons.
     package struct Reason: RawRepresentable, Sendable, Hashable, CaseIterable {
         /// The word on the wire.
@@ -20,15 +20,15 @@ package struct AgentState: Sendable, Hashable {
     }
 
     /// Why a connection ended or could not be made, or why the agent stopped.
-    package struct Cause: Sendable, Hashable {
+    package struct Cause: Payload, Hashable {
         /// The longest detail that an agent publishes, in bytes.
         package static let maximumDetail = 512
 
         /// Nil for what has no code, such as a connection that was lost, or a stop.
         package var code: Code?
-        package var detail: String
+        package var detail = ""
         /// In milliseconds since 1970, by the agent's clock.
-        package var at: Int64
+        package var at: Int64 = 0
 
         package init(_ code: Code?, _ detail: String, at: Int64) {
             self.code = code
@@ -36,22 +36,15 @@ package struct AgentState: Sendable, Hashable {
             self.at = at
         }
 
-        /// A cause as it came, read leniently; nil for what is none.
-        package init?(_ json: JSONValue) {
-            guard let detail = json["detail"]?.stringValue else { return nil }
-            let number = json["code"]?.intValue.map { Int(clamping: $0) }
-            code = number.map { Code(number: $0, name: json["name"]?.stringValue ?? "?") }
-            self.detail = detail
-            at = min(max(json["at"]?.intValue ?? 0, 0), Fields.latestTime)
-        }
+        package init() {}
 
-        package var json: JSONValue {
-            var members: [String: JSONValue] = ["detail": .string(detail), "at": .int(at)]
-            if let code {
-                members["code"] = .int(Int64(code.number))
-                members["name"] = .string(code.name)
-            }
-            return .object(members)
+        package mutating func describe(_ fields: inout PayloadFields) {
+            var (number, name) = (code?.number, code?.name)
+            fields.optional("at", &at, in: 0...Fields.latestTime, clamps: true)
+            fields.optional("code", &number)
+            fields.required("detail", &detail)
+            fields.optional("name", &name)
+            code = number.map { Code(number: $0, name: name ?? "?") }
         }
 
         /// `503 DISK: no space left`.
@@ -59,17 +52,17 @@ package struct AgentState: Sendable, Hashable {
     }
 
     /// `online` or `offline`; a newer agent may say more, such as that it is about to end.
-    package var state: String
+    package var state = ""
     /// Whether the agent is connected: only a will and a goodbye say `offline`.
     package var isOnline: Bool { state != "offline" }
     /// Raised before every CONNECT, so that a late will is never taken for a newer birth.
-    package var epoch: Int64
-    package var boot: String
-    package var reason: Reason
-    package var agent: String
-    package var version: String
+    package var epoch: Int64 = 0
+    package var boot = ""
+    package var reason = Reason.birth
+    package var agent = ""
+    package var version = ""
     /// The MQTT version spoken: 5, or 4 for 3.1.1.
-    package var mqtt: Int
+    package var mqtt = 0
     /// Since when it is so, in milliseconds since 1970; nil in a will, which is written before its time, and from an
     /// older agent.
     package var at: Int64?
@@ -81,16 +74,7 @@ package struct AgentState: Sendable, Hashable {
         isOnline: Bool, epoch: Int64, boot: String, reason: Reason, agent: String, version: String, mqtt: Int,
         at: Int64? = nil, last: Cause? = nil
     ) {
-        self.init(
-            state: isOnline ? "online" : "offline", epoch: epoch, boot: boot, reason: reason, agent: agent,
-            version: version, mqtt: mqtt, at: at, last: last)
-    }
-
-    private init(
-        state: String, epoch: Int64, boot: String, reason: Reason, agent: String, version: String, mqtt: Int,
-        at: Int64?, last: Cause?
-    ) {
-        self.state = state
+        state = isOnline ? "online" : "offline"
         self.epoch = epoch
         self.boot = boot
         self.reason = reason
@@ -117,32 +101,18 @@ package struct AgentState: Sendable, Hashable {
         isOnline || (epoch.map { $0 > self.epoch } ?? false)
     }
 
-    package func encoded() -> [UInt8] {
-        var json = JSONWriter()
-        json.beginObject()
-        json.member("state", state)
-        json.member("epoch", epoch)
-        json.member("boot", boot)
-        json.member("why", reason.rawValue)
-        json.member("agent", agent)
-        json.member("version", version)
-        json.member("mqtt", mqtt)
-        if let at { json.member("at", at) }
-        if let last { json.member("last", last.json) }
-        json.endObject()
-        return json.bytes
-    }
+    package init() {}
 
-    package init(_ json: JSONValue) throws(Failure) {
-        let fields = Fields(of: json)
-        self.init(
-            state: try fields.required("state", fields.text("state")),
-            epoch: try fields.required("epoch", fields.integer("epoch")),
-            boot: try fields.text("boot") ?? "",
-            reason: Reason(rawValue: try fields.required("why", fields.text("why"))),
-            agent: try fields.text("agent") ?? "",
-            version: try fields.text("version") ?? "",
-            mqtt: Int(clamping: try fields.integer("mqtt") ?? 0), at: try fields.integer("at"),
-            last: fields["last"].flatMap { Cause($0) })
+    package mutating func describe(_ fields: inout PayloadFields) {
+        fields.required("state", &state)
+        fields.required("epoch", &epoch)
+        fields.optional("boot", &boot)
+        fields.word("why", &reason)
+        fields.optional("agent", &agent)
+        fields.optional("version", &version)
+        fields.optional("mqtt", &mqtt)
+        fields.optional("at", &at)
+        // Who can't read why it ended knows at least that it did.
+        fields.optional("last", &last, isLenient: true)
     }
 }

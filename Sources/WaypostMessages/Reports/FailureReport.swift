@@ -1,7 +1,7 @@
 package import Waypost
 
 /// What failed, where and why: kept on disk until the broker has it.
-package struct FailureReport: Sendable, Hashable {
+package struct FailureReport: Payload, Hashable {
     /// The part of the agent that failed, `where` on the wire; a newer agent may have more.
     package struct Origin: RawRepresentable, Sendable, Hashable, CaseIterable {
         /// The word on the wire.
@@ -22,31 +22,38 @@ package struct FailureReport: Sendable, Hashable {
     }
 
     /// A relocation map in force.
-    package struct MapInForce: Sendable, Hashable {
-        package var layer: String
-        package var revision: Int64
+    package struct MapInForce: Payload, Hashable {
+        package var layer = ""
+        package var revision: Int64 = 0
 
         package init(layer: String, revision: Int64) {
             self.layer = layer
             self.revision = revision
         }
+
+        package init() {}
+
+        package mutating func describe(_ fields: inout PayloadFields) {
+            fields.required("layer", &layer)
+            fields.required("rev", &revision)
+        }
     }
 
-    package var id: String
-    package var code: Code
-    package var origin: Origin
+    package var id = ""
+    package var code = Code.ok
+    package var origin = Origin.agent
     package var ref: String?
     package var url: String?
-    package var detail: String
-    package var nearest: [String]
+    package var detail = ""
+    package var nearest: [String] = []
     /// The uppermost layer with a revision when it happened; nil when there was none.
     package var map: MapInForce?
     /// The sender whose message caused it, as far as there is one; it is not on the wire.
     package var sender: String?
     /// How often it happened, with the times of the first and the last, in milliseconds since 1970.
-    package var count: Int64
-    package var first: Int64
-    package var last: Int64
+    package var count: Int64 = 1
+    package var first: Int64 = 0
+    package var last: Int64 = 0
 
     package init(
         id: String, code: Code, origin: Origin, ref: String? = nil, url: String? = nil, detail: String,
@@ -59,51 +66,27 @@ package struct FailureReport: Sendable, Hashable {
         self.url = url
         self.detail = detail
         self.nearest = nearest
-        count = 1
         first = time
         last = time
     }
 
-    package func encoded() -> [UInt8] {
-        var json = JSONWriter()
-        json.beginObject()
-        json.member("id", id)
-        json.member("type", "fail")
-        json.member("code", code.number)
-        json.member("name", code.name)
-        json.member("retryable", code.isRetryable)
-        if let ref { json.member("ref", ref) }
-        json.member("where", origin.rawValue)
-        if let url { json.member("url", url) }
-        json.member("detail", detail)
-        if code.number == 404 { json.member("nearest", nearest) }
-        if let map {
-            json.member("map", ["layer": .string(map.layer), "rev": .int(map.revision)])
-        }
-        json.member("count", count)
-        json.member("first", first)
-        json.member("last", last)
-        json.endObject()
-        return json.bytes
-    }
+    package init() {}
 
-    package init(_ json: JSONValue) throws(Failure) {
-        let fields = Fields(of: json)
-        let number = try fields.required("code", fields.integer("code"))
-        let name = try fields.required("name", fields.text("name"))
-        self.init(
-            id: try fields.text("id") ?? "",
-            code: Code(number: Int(clamping: number), name: name),
-            origin: Origin(rawValue: try fields.required("where", fields.text("where"))),
-            ref: try fields.text("ref"),
-            url: try fields.text("url"),
-            detail: try fields.text("detail") ?? "",
-            nearest: (fields["nearest"]?.arrayValue ?? []).compactMap(\.stringValue),
-            at: try fields.integer("first", in: 0...Fields.latestTime) ?? 0)
-        if let layer = fields["map"]?["layer"]?.stringValue, let revision = fields["map"]?["rev"]?.intValue {
-            map = MapInForce(layer: layer, revision: revision)
-        }
-        count = try fields.integer("count") ?? 1
-        last = try fields.integer("last", in: 0...Fields.latestTime) ?? first
+    package mutating func describe(_ fields: inout PayloadFields) {
+        fields.optional("id", &id)
+        fields.written("type", "fail")
+        fields.code(&code)
+        fields.name(of: &code)
+        fields.written("retryable", .bool(code.isRetryable))
+        fields.optional("ref", &ref)
+        fields.word("where", &origin)
+        fields.optional("url", &url)
+        fields.optional("detail", &detail)
+        if fields.isReading || code.number == 404 { fields.optional("nearest", &nearest) }
+        fields.optional("map", &map, isLenient: true)
+        fields.optional("count", &count)
+        fields.optional("first", &first, in: 0...Fields.latestTime)
+        if fields.isReading { last = first }
+        fields.optional("last", &last, in: 0...Fields.latestTime)
     }
 }

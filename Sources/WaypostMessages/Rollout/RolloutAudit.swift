@@ -1,21 +1,21 @@
 package import Waypost
 
 /// One entry of the audit of a group's roll-outs: each names the one before by its bytes.
-package struct RolloutAudit: Sendable, Hashable {
+package struct RolloutAudit: Payload, Hashable {
     /// How many entries the broker keeps.
     package static let ring: Int64 = 64
 
     /// Rises by one with each entry of the group, from 1.
-    package var number: Int64
+    package var number: Int64 = 0
     /// In milliseconds since 1970.
-    package var at: Int64
-    package var id: String
-    package var epoch: Int64
-    package var sequence: Int64
-    package var author: String
+    package var at: Int64 = 0
+    package var id = ""
+    package var epoch: Int64 = 0
+    package var sequence: Int64 = 0
+    package var author = ""
     /// What happened: `start`, `stage`, `pause`, `resume`, `take-back`, `taken-back`, `promote`, `done`, `restore`,
     /// `lease`; a newer controller may have other words.
-    package var event: String
+    package var event = ""
     package var why: String?
     /// The numbers on which it was decided.
     package var evidence: JSONValue?
@@ -41,36 +41,20 @@ package struct RolloutAudit: Sendable, Hashable {
     /// The place in the ring at which it is retained.
     package var slot: Int64 { number % Self.ring }
 
-    package func encoded() -> [UInt8] {
-        var json = JSONWriter()
-        json.beginObject()
-        json.member("type", "rollout-log")
-        json.member("n", number)
-        json.member("at", at)
-        json.member("id", id)
-        json.member("epoch", epoch)
-        json.member("seq", sequence)
-        json.member("by", author)
-        json.member("event", event)
-        if let why { json.member("why", why) }
-        if let evidence { json.member("evidence", evidence) }
-        json.member("prev", previous.map { .string($0) } ?? JSONValue.null)
-        json.endObject()
-        return json.bytes
-    }
+    package init() {}
 
-    /// - Throws: ``Failure`` naming the field that is not as the protocol has it.
-    package init(_ json: JSONValue) throws(Failure) {
-        let fields = Fields(of: json)
+    package mutating func describe(_ fields: inout PayloadFields) {
         let numbers = 0...Fields.largestInteger
-        self.init(
-            number: try fields.required("n", fields.integer("n", in: 1...Fields.largestInteger)),
-            at: try fields.clamped("at", to: 0...Fields.latestTime) ?? 0,
-            id: try fields.required("id", fields.text("id")),
-            epoch: try fields.integer("epoch", in: numbers) ?? 0,
-            sequence: try fields.integer("seq", in: numbers) ?? 0,
-            author: try fields.text("by") ?? "",
-            event: try fields.required("event", fields.text("event")), why: try fields.text("why"),
-            evidence: fields["evidence"], previous: try fields.text("prev"))
+        fields.written("type", "rollout-log")
+        fields.required("n", &number, in: 1...Fields.largestInteger)
+        fields.optional("at", &at, in: 0...Fields.latestTime, clamps: true)
+        fields.required("id", &id)
+        fields.optional("epoch", &epoch, in: numbers)
+        fields.optional("seq", &sequence, in: numbers)
+        fields.optional("by", &author)
+        fields.required("event", &event)
+        fields.optional("why", &why)
+        fields.optional("evidence", &evidence)
+        fields.optional("prev", &previous, orNull: true)
     }
 }

@@ -23,27 +23,42 @@ package struct RolloutControl: Sendable, Hashable {
     }
 
     /// A map by its revision and its bytes.
-    package struct MapID: Sendable, Hashable {
+    package struct MapID: Payload, Hashable {
         package var revision: Int64?
         /// SHA-256 of the document's bytes, as `sha256:` and 64 hex digits.
-        package var digest: String
+        package var digest = ""
 
         package init(revision: Int64?, digest: String) {
             (self.revision, self.digest) = (revision, digest)
         }
+
+        package init() {}
+
+        package mutating func describe(_ fields: inout PayloadFields) {
+            fields.required("digest", &digest)
+            fields.optional("rev", &revision, orNull: true, in: 0...Fields.largestInteger)
+        }
     }
 
     /// When an agent goes back to the base by itself.
-    package struct Guard: Sendable, Hashable {
+    package struct Guard: Payload, Hashable {
         /// How many failures of URLs that the candidate changes are too many.
-        package var failures: Int
+        package var failures = 5
         /// The part of these opens that must have failed, in per cent.
-        package var share: Int
+        package var share = 50
         /// The time within which they count together, in milliseconds.
-        package var within: Int64
+        package var within: Int64 = 60_000
 
-        package init(failures: Int = 5, share: Int = 50, within: Int64 = 60_000) {
+        package init() {}
+
+        package init(failures: Int, share: Int, within: Int64) {
             (self.failures, self.share, self.within) = (failures, share, within)
+        }
+
+        package mutating func describe(_ fields: inout PayloadFields) {
+            fields.optional("failures", &failures, in: 1...1_000_000)
+            fields.optional("share", &share, in: 0...100)
+            fields.optional("within", &within, in: 1_000...longest)
         }
     }
 
@@ -59,36 +74,36 @@ package struct RolloutControl: Sendable, Hashable {
     /// A day: nothing is delayed or held longer, in milliseconds.
     private static let longest: Int64 = 86_400_000
 
-    package var id: String
+    package var id = ""
     /// Rises with each controller; with ``sequence`` it says which of two documents is the newer.
-    package var epoch: Int64
-    package var sequence: Int64
+    package var epoch: Int64 = 0
+    package var sequence: Int64 = 0
     /// The group, with its `@`.
-    package var audience: String
+    package var audience = ""
     /// In milliseconds since 1970, for people.
-    package var at: Int64
+    package var at: Int64 = 0
     /// Who steers, and why it was changed, for people.
     package var author: String?
     package var why: String?
     /// The map in force of the layer; nil when the group has none.
     package var base: MapID?
-    package var next: MapID
-    package var state: State
-    package var salt: String
+    package var next = MapID()
+    package var state = State.running
+    package var salt = ""
     /// Agents whose number is below are chosen.
-    package var below: UInt64
-    package var include: [String]
-    package var exclude: [String]
+    package var below: UInt64 = 0
+    package var include: [String] = []
+    package var exclude: [String] = []
     /// Over how many milliseconds reports are spread.
-    package var spread: Int64
+    package var spread: Int64 = 0
     /// For how long an agent does what it was told last, in milliseconds; nil for ever.
     package var hold: Int64?
-    package var silent: Silence
+    package var silent = Silence.keep
     /// Nil when agents do not go back by themselves.
     package var limit: Guard?
-    package var stages: [RolloutStage]
+    package var stages: [RolloutStage] = []
     /// The place of the stage in ``stages``.
-    package var stage: Int
+    package var stage = 0
 
     package init(
         id: String, epoch: Int64, sequence: Int64, audience: String, at: Int64, base: MapID?, next: MapID,
@@ -104,13 +119,8 @@ package struct RolloutControl: Sendable, Hashable {
         self.state = state
         salt = id
         self.below = below
-        include = []
-        exclude = []
-        spread = 0
-        silent = .keep
         limit = Guard()
         self.stages = stages
-        stage = 0
     }
 
     /// Which of two documents is the newer one.
@@ -167,122 +177,61 @@ extension RolloutControl {
             throw Failure(.badField, "type must be rollout on this topic")
         }
         try fields.checkVersion()
+        try self.init(fields)
+    }
+}
+
+extension RolloutControl: Payload {
+    package init() {}
+
+    package mutating func describe(_ fields: inout PayloadFields) {
         let numbers = 0...Fields.largestInteger
-        self.init(
-            id: try fields.required("id", fields.name("id")),
-            epoch: try fields.required("epoch", fields.integer("epoch", in: numbers)),
-            sequence: try fields.required("seq", fields.integer("seq", in: numbers)),
-            audience: try fields.required("aud", fields.text("aud")),
-            at: try fields.clamped("at", to: 0...Fields.latestTime) ?? 0,
-            base: try fields.mapID("base"), next: try fields.required("next", fields.mapID("next")),
-            state: State(rawValue: try fields.required("state", fields.text("state"))), stages: [])
-        author = try fields.text("by")
-        why = try fields.text("why")
-        salt = try fields.text("salt") ?? id
-        let text = try fields.required("below", fields.text("below"))
-        guard let number = RolloutHash.value(text) else {
-            throw Failure(.badField, "below must be 0x and 16 hex digits; found \(text.quoted)")
+        fields.written("type", "rollout")
+        fields.required("id", &id)
+        if !Name.isValid(id) { fields.refuse("id must be 1 to 64 characters of A-Z a-z 0-9 _ -") }
+        fields.required("epoch", &epoch, in: numbers)
+        fields.required("seq", &sequence, in: numbers)
+        fields.required("aud", &audience)
+        fields.optional("at", &at, in: 0...Fields.latestTime, clamps: true)
+        fields.optional("by", &author)
+        fields.optional("why", &why)
+        fields.optional("base", &base, orNull: true)
+        fields.required("next", &next)
+        fields.word("state", &state)
+        if fields.isReading { salt = id }
+        fields.optional("salt", &salt)
+        var number = RolloutHash.text(below)
+        fields.required("below", &number)
+        if let value = RolloutHash.value(number) {
+            below = value
+        } else {
+            fields.refuse("below must be 0x and 16 hex digits; found \(number.quoted)")
         }
-        below = number
-        include = try fields.names("include")
-        exclude = try fields.names("exclude")
-        spread = try fields.integer("spread", in: 0...Self.longest) ?? 0
-        hold = try fields.integer("hold", in: 1...Self.longest)
-        let silence = try fields.text("silent") ?? Silence.keep.rawValue
-        guard let silent = Silence(rawValue: silence) else {
-            throw Failure(.badField, "silent must be keep or revert; found \(silence.quoted)")
+        fields.agents("include", &include)
+        fields.agents("exclude", &exclude)
+        fields.optional("spread", &spread, in: 0...Self.longest)
+        fields.optional("hold", &hold, in: 1...Self.longest)
+        var word = silent.rawValue
+        fields.optional("silent", &word)
+        if let known = Silence(rawValue: word) {
+            silent = known
+        } else {
+            fields.refuse("silent must be keep or revert; found \(word.quoted)")
         }
-        self.silent = silent
-        limit = try fields["guard"].map { (json) throws(Failure) in try Guard(json) }
-        stages = (fields["stages"]?.arrayValue ?? []).prefix(RolloutStage.maximumStages)
-            .compactMap { $0.stringValue.flatMap(RolloutStage.init) }
-        stage = Int(clamping: try fields.integer("stage", in: 0...1_000) ?? 0)
-    }
-
-    package func encoded() -> [UInt8] {
-        var json = JSONWriter()
-        json.beginObject()
-        json.member("type", "rollout")
-        json.member("id", id)
-        json.member("epoch", epoch)
-        json.member("seq", sequence)
-        json.member("aud", audience)
-        json.member("at", at)
-        if let author { json.member("by", author) }
-        if let why { json.member("why", why) }
-        json.member("base", base?.json ?? .null)
-        json.member("next", next.json)
-        json.member("state", state.rawValue)
-        json.member("salt", salt)
-        json.member("below", RolloutHash.text(below))
-        json.member("include", .array(include.map(JSONValue.string)))
-        json.member("exclude", .array(exclude.map(JSONValue.string)))
-        json.member("spread", spread)
-        if let hold { json.member("hold", hold) }
-        json.member("silent", silent.rawValue)
-        if let limit {
-            json.member(
-                "guard",
-                [
-                    "failures": .int(Int64(limit.failures)), "share": .int(Int64(limit.share)),
-                    "within": .int(limit.within),
-                ])
-        }
-        json.member("stages", .array(stages.map { .string($0.description) }))
-        json.member("stage", stage)
-        json.endObject()
-        return json.bytes
+        fields.optional("guard", &limit)
+        var texts = stages.map(\.description)
+        fields.optional("stages", &texts)
+        stages = texts.prefix(RolloutStage.maximumStages).compactMap(RolloutStage.init)
+        fields.optional("stage", &stage, in: 0...1_000)
     }
 }
 
-extension RolloutControl.Guard {
-    fileprivate init(_ json: JSONValue) throws(Failure) {
-        let fields = Fields(of: json)
-        do throws(Failure) {
-            self.init(
-                failures: Int(clamping: try fields.integer("failures", in: 1...1_000_000) ?? 5),
-                share: Int(clamping: try fields.integer("share", in: 0...100) ?? 50),
-                within: try fields.integer("within", in: 1_000...86_400_000) ?? 60_000)
-        } catch {
-            throw Failure(error.code, "guard.\(error.detail)")
-        }
-    }
-}
-
-extension RolloutControl.MapID {
-    package var json: JSONValue { ["rev": .init(revision), "digest": .string(digest)] }
-}
-
-extension Fields {
-    fileprivate func name(_ field: String) throws(Failure) -> String? {
-        guard let text = try text(field) else { return nil }
-        guard Name.isValid(text) else {
-            throw Failure(.badField, "\(field) must be 1 to 64 characters of A-Z a-z 0-9 _ -")
-        }
-        return text
-    }
-
-    fileprivate func names(_ field: String) throws(Failure) -> [String] {
-        guard let value = self[field] else { return [] }
-        guard let list = value.arrayValue, list.count <= RolloutControl.maximumNames,
-            case let names = list.compactMap(\.stringValue), names.count == list.count,
+extension PayloadFields {
+    fileprivate mutating func agents(_ name: StaticString, _ names: inout [String]) {
+        optional(name, &names)
+        guard let found = self[name] else { return }
+        guard found.arrayValue?.count == names.count, names.count <= RolloutControl.maximumNames,
             names.allSatisfy({ Name.isValid($0) })
-        else {
-            throw Failure(
-                .badField, "\(field) must be an array of at most \(RolloutControl.maximumNames) agents")
-        }
-        return names
-    }
-
-    fileprivate func mapID(_ field: String) throws(Failure) -> RolloutControl.MapID? {
-        guard let json = self[field] else { return nil }
-        let fields = Fields(of: json)
-        do throws(Failure) {
-            return RolloutControl.MapID(
-                revision: try fields.integer("rev", in: 0...Fields.largestInteger),
-                digest: try fields.required("digest", fields.text("digest")))
-        } catch {
-            throw Failure(error.code, "\(field).\(error.detail)")
-        }
+        else { return refuse("\(name) must be an array of at most \(RolloutControl.maximumNames) agents") }
     }
 }

@@ -1,15 +1,15 @@
 package import Waypost
 
 /// Who steers a roll-out now: of two leases the larger one holds, whichever comes first.
-package struct RolloutLease: Sendable, Hashable {
+package struct RolloutLease: Payload, Hashable {
     /// How long a lease holds that is not renewed, in milliseconds.
     package static let timeToLive: Int64 = 15_000
 
-    package var holder: String
-    package var epoch: Int64
+    package var holder = ""
+    package var epoch: Int64 = 0
     /// Chosen anew by each controller.
-    package var nonce: String
-    package var timeToLive: Int64
+    package var nonce = ""
+    package var timeToLive = timeToLive
     /// What its holder sees of the roll-out, for those who watch; nil from one who does not say it.
     package var status: JSONValue?
 
@@ -31,27 +31,14 @@ package struct RolloutLease: Sendable, Hashable {
     /// Whether both are of one controller.
     package func isSame(as other: RolloutLease) -> Bool { (epoch, nonce) == (other.epoch, other.nonce) }
 
-    package func encoded() -> [UInt8] {
-        var json = JSONWriter()
-        json.beginObject()
-        json.member("type", "lease")
-        json.member("holder", holder)
-        json.member("epoch", epoch)
-        json.member("nonce", nonce)
-        json.member("ttl", timeToLive)
-        if let status { json.member("status", status) }
-        json.endObject()
-        return json.bytes
-    }
+    package init() {}
 
-    /// - Throws: ``Failure`` naming the field that is not as the protocol has it.
-    package init(_ json: JSONValue) throws(Failure) {
-        let fields = Fields(of: json)
-        self.init(
-            holder: try fields.required("holder", fields.text("holder")),
-            epoch: try fields.required("epoch", fields.integer("epoch", in: 0...Fields.largestInteger)),
-            nonce: try fields.required("nonce", fields.text("nonce")),
-            timeToLive: try fields.clamped("ttl", to: 1_000...600_000) ?? Self.timeToLive,
-            status: fields["status"])
+    package mutating func describe(_ fields: inout PayloadFields) {
+        fields.written("type", "lease")
+        fields.required("holder", &holder)
+        fields.required("epoch", &epoch, in: 0...Fields.largestInteger)
+        fields.required("nonce", &nonce)
+        fields.optional("ttl", &timeToLive, in: 1_000...600_000, clamps: true)
+        fields.optional("status", &status)
     }
 }

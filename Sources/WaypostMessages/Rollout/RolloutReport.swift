@@ -1,7 +1,5 @@
-package import Waypost
-
 /// What an agent says of a roll-out, in its `map/applied`.
-package struct RolloutReport: Sendable, Hashable {
+package struct RolloutReport: Payload, Hashable {
     /// Which of the two maps is in force.
     package enum Place: String, Sendable, Hashable {
         case base, next
@@ -28,16 +26,16 @@ package struct RolloutReport: Sendable, Hashable {
     }
 
     /// The layer: `@` and the name of the group.
-    package var layer: String
-    package var id: String
-    package var epoch: Int64
-    package var sequence: Int64
-    package var place: Place
-    package var reason: Reason
+    package var layer = ""
+    package var id = ""
+    package var epoch: Int64 = 0
+    package var sequence: Int64 = 0
+    package var place = Place.base
+    package var reason = Reason.notChosen
     /// Opens of URLs that the candidate changes, good and bad, since the process began.
-    package var opened: Int64
+    package var opened: Int64 = 0
     /// Those of them that failed.
-    package var failed: Int64
+    package var failed: Int64 = 0
 
     package init(
         layer: String, id: String, epoch: Int64, sequence: Int64, place: Place, reason: Reason,
@@ -54,29 +52,19 @@ package struct RolloutReport: Sendable, Hashable {
     }
 
     package var order: RolloutControl.Order { .init(epoch: epoch, sequence: sequence) }
-}
 
-extension RolloutReport {
-    package var json: JSONValue {
-        [
-            "layer": .string(layer), "id": .string(id), "epoch": .int(epoch), "seq": .int(sequence),
-            "in": .string(place.rawValue), "why": .string(reason.rawValue), "opened": .int(opened),
-            "failed": .int(failed),
-        ]
-    }
+    package init() {}
 
-    /// - Throws: ``Failure`` naming the field that is not as the protocol has it.
-    package init(_ json: JSONValue) throws(Failure) {
-        let fields = Fields(of: json)
-        let place = try fields.required("in", fields.text("in"))
+    package mutating func describe(_ fields: inout PayloadFields) {
         let numbers = 0...Fields.largestInteger
-        self.init(
-            layer: try fields.text("layer") ?? "", id: try fields.required("id", fields.text("id")),
-            epoch: try fields.required("epoch", fields.integer("epoch", in: numbers)),
-            sequence: try fields.required("seq", fields.integer("seq", in: numbers)),
-            place: Place(rawValue: place) ?? .base,
-            reason: Reason(rawValue: try fields.required("why", fields.text("why"))),
-            opened: try fields.clamped("opened", to: numbers) ?? 0,
-            failed: try fields.clamped("failed", to: numbers) ?? 0)
+        fields.required("epoch", &epoch, in: numbers)
+        fields.optional("failed", &failed, in: numbers, clamps: true)
+        fields.required("id", &id)
+        // A place that is not known is none of the candidate's.
+        fields.word("in", &place)
+        fields.optional("layer", &layer)
+        fields.optional("opened", &opened, in: numbers, clamps: true)
+        fields.required("seq", &sequence, in: numbers)
+        fields.word("why", &reason)
     }
 }
