@@ -91,50 +91,55 @@ extension Agent {
     private static let shownWaiting = 20
 
     /// The state of the agent at this moment.
-    var health: HealthReport {
+    var health: Health {
         let link = status.current
-        let connection = link.connection
         let commands = intake.counters
         let stored = journal.counters
         let sent = outbox.counters
-        let now = clock.wall()
-        return HealthReport(
-            agent: configuration.agent, groups: configuration.groups, boot: events.boot,
-            epoch: presence.epoch, at: now,
-            uptime: max(0, now - started), mqtt: Int(connection?.version.rawValue ?? 0),
-            broker: connection?.broker.description ?? "",
-            checks: currentChecks,
-            counters: [
-                "connects": .int(link.connects),
-                "received": .int(commands.received),
-                "duplicates": .int(commands.duplicates),
-                "refused": .int(commands.rejected),
-                "ended": .object(
-                    Dictionary(
-                        uniqueKeysWithValues: stored.ended.map { ($0.key.rawValue, .int($0.value)) })),
-                "events": .int(events.sequence),
-                "eventsDropped": .int(events.dropped),
-                "publishesRefused": .int(sent.refused),
-                "messagesDropped": .int(sent.dropped),
-                "messagesSkipped": .int(link.skipped),
-                "reportsDropped": .int(stored.droppedReports),
-            ],
-            waiting: [
-                "commands": .int(Int64(executor.waiting)),
-                "outbox": .int(Int64(outbox.waiting)),
-                "refused": .int(Int64(sent.kept)),
-                "gates": .array(
-                    router.waitingOpens.prefix(Self.shownWaiting).map { events.redaction.masked($0.json) }),
-            ],
-            log: events.levelDocument, map: events.redaction.masked(maps.applied),
-            opens: events.redaction.masked(routeCounters.json),
-            limits: reloadable.withLock(\.configuration).limitsDocument)
+        var health = Health()
+        health.agent = configuration.agent
+        health.version = Version.current
+        health.groups = configuration.groups
+        health.boot = events.boot
+        health.epoch = presence.epoch
+        health.at = clock.wall()
+        health.uptime = max(0, clock.wall() - started)
+        health.mqtt = Int64(link.connection?.version.rawValue ?? 0)
+        health.broker = link.connection?.broker.description ?? ""
+        health.checks = currentChecks
+        health.counters = [
+            "connects": .int(link.connects),
+            "received": .int(commands.received),
+            "duplicates": .int(commands.duplicates),
+            "refused": .int(commands.rejected),
+            "ended": .object(
+                Dictionary(uniqueKeysWithValues: stored.ended.map { ($0.key.rawValue, .int($0.value)) })),
+            "events": .int(events.sequence),
+            "eventsDropped": .int(events.dropped),
+            "publishesRefused": .int(sent.refused),
+            "messagesDropped": .int(sent.dropped),
+            "messagesSkipped": .int(link.skipped),
+            "reportsDropped": .int(stored.droppedReports),
+        ]
+        health.waiting = [
+            "commands": .int(Int64(executor.waiting)),
+            "outbox": .int(Int64(outbox.waiting)),
+            "refused": .int(Int64(sent.kept)),
+            "gates": .array(
+                router.waitingOpens.prefix(Self.shownWaiting).map { events.redaction.masked($0.json) }),
+        ]
+        health.log = events.levelDocument
+        health.map = MapSummary(events.redaction.masked(maps.applied))
+        health.opens = routeCounters.json.map { events.redaction.masked($0) }
+        health.limits = reloadable.withLock(\.configuration).limitsDocument
+        return health
     }
 
-    /// The health, and in `online` whether there is a broker now: for those on the agent's own machine.
+    /// The health, and whether there is a broker now: for those on the agent's own machine.
     package var localHealth: JSONValue {
-        let document = health.json.objectValue ?? [:]
-        return .object(document.merging(["online": .bool(outbox.isOnline)]) { $1 })
+        var health = health
+        health.isOnline = outbox.isOnline
+        return health.json
     }
 
     // MARK: Metrics

@@ -3,6 +3,7 @@ import TestSupport
 import Testing
 import Waypost
 import WaypostBackend
+import WaypostMessages
 
 @testable import WaypostCLI
 

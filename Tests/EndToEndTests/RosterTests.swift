@@ -120,14 +120,14 @@ struct RosterTests {
                 ]
             ],
         ])
-        #expect(health.waiting == "2 opens wait for login, map")
+        #expect(health.waitingText == "2 opens wait for login, map")
         let lines = health.lines(of: "k1", "", Style(isOn: false)).map(\.text)
         #expect(
             lines.dropFirst() == [
                 "  app://orders waits for 60 s for login; to cancel it: waypost cancel c-1 --agent k1",
                 "  app://news waits for 1 s for map",
             ])
-        #expect(Health(["status": "green"]).waiting == nil)
+        #expect(Health(["status": "green"]).waitingText == nil)
     }
 
     @Test func `who needs attention comes first, and nobody who is gone is green`() throws {

@@ -43,12 +43,12 @@ import WaypostMessages
         #expect(labels.map(\.1) == ["k1", "a://x?token=***&pin=***&y=1"])
     }
 
-    @Test func `has a limit`() throws {
+    @Test func `has a limit`() {
         let counters = RouteCounters(agent: "k1")
         for number in 0..<1_000 {
             counters.count(Opening(outcome: .opened, route: "a://\(number)", requested: "", url: ""))
         }
-        let rows = try #require(counters.json.arrayValue)
+        let rows = counters.json
         #expect(rows.count == RouteCounters.shownRoutes)
         #expect(rows.first?["route"]?.stringValue == RouteCounters.others)
         #expect(rows.first?["opened"]?.intValue == Int64(1_000 - RouteCounters.maximumRoutes))
@@ -64,6 +64,6 @@ import WaypostMessages
         var opening = Opening(outcome: .opened, route: "a://b", requested: "", url: "")
         opening.duration = duration
         counters.count(opening)
-        #expect(counters.json.arrayValue?.first?["ms"]?["p99"]?.doubleValue == shown)
+        #expect(counters.json.first?["ms"]?["p99"]?.doubleValue == shown)
     }
 }

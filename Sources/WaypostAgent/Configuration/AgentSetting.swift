@@ -133,7 +133,7 @@ package struct AgentSetting: Sendable {
 
 extension AgentConfiguration {
     /// The limits as they stand in health.
-    package var limitsDocument: JSONValue {
+    package var limitsDocument: [String: JSONValue] {
         var document: [String: JSONValue] = [
             "jsonDepth": .int(Int64(limits.json.maximumDepth)),
             "objectKeys": .int(Int64(limits.json.maximumKeys)),
@@ -145,7 +145,7 @@ extension AgentConfiguration {
         for setting in AgentNumber.all {
             if let name = setting.healthName { document[name] = .int(Int64(setting.get(self))) }
         }
-        return .object(document)
+        return document
     }
 
     /// The names of the settings that differ and can't change while the agent runs.

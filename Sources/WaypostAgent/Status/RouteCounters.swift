@@ -95,19 +95,18 @@ final class RouteCounters: Sendable {
     }
 
     /// The routes of health: `[{"route","opened","failed","intercepted","ms":{"p50","p99"}}]`.
-    var json: JSONValue {
+    var json: [JSONValue] {
         let sorted = routes.withLock { $0 }.sorted { one, other in
             let (left, right) = (one.value, other.value)
             return (left.failed + left.intercepted, left.opened, other.key)
                 > (right.failed + right.intercepted, right.opened, one.key)
         }
-        return .array(
-            sorted.prefix(Self.shownRoutes).map { route, counts in
-                [
-                    "route": .string(route), "opened": .int(counts.opened), "failed": .int(counts.failed),
-                    "intercepted": .int(counts.intercepted),
-                    "ms": ["p50": .double(counts.quantile(0.5)), "p99": .double(counts.quantile(0.99))],
-                ]
-            })
+        return sorted.prefix(Self.shownRoutes).map { route, counts in
+            [
+                "route": .string(route), "opened": .int(counts.opened), "failed": .int(counts.failed),
+                "intercepted": .int(counts.intercepted),
+                "ms": ["p50": .double(counts.quantile(0.5)), "p99": .double(counts.quantile(0.99))],
+            ]
+        }
     }
 }

@@ -1,5 +1,6 @@
 import Glibc
 import Waypost
+import WaypostMessages
 
 extension Store.Transaction {
     func number(_ key: String) throws -> Int64? { try value(of: key)?.integer }

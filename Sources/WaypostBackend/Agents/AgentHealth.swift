@@ -1,4 +1,5 @@
 public import Waypost
+import WaypostMessages
 
 /// What an agent says about itself.
 public struct AgentHealth: Sendable {

@@ -55,14 +55,14 @@ package struct AgentSummary: Sendable, Hashable {
         started = isOnline ? health?.started.map { $0 &+ correction } : nil
         // What was true before it went is true no more.
         self.health = isOnline ? health?.status ?? "?" : "-"
-        let map = member.map.map { MapSummary($0) } ?? health?.map
+        let map = member.mapSummary
         self.map = map.map { $0.revisions.isEmpty ? "none" : $0.revisions } ?? "?"
         version = member.state?.version ?? "?"
         mqtt = member.state?.mqttVersion ?? "?"
         groups = health?.groups ?? []
         let now =
             (health?.problems ?? []) + (health?.unknowns.map(\.text) ?? [])
-            + [health?.waiting].compactMap(\.self)
+            + [health?.waitingText].compactMap(\.self)
         problem =
             ((isOnline ? now : [member.state?.last?.text].compactMap(\.self))
             + [map?.refusal].compactMap { $0.map { "map " + $0 } }).joined(separator: "; ")

@@ -9,7 +9,6 @@ package struct Roster: Sendable {
         package var state: AgentState?
         package var stateJSON: JSONValue?
         package var health: Health?
-        package var healthJSON: JSONValue?
         /// The map in force, from `map/applied`.
         package var map: JSONValue?
         /// When we saw that it came or went, by our clock; nil when it was so already.
@@ -22,6 +21,9 @@ package struct Roster: Sendable {
         fileprivate var stateBytes = 0
         fileprivate var healthBytes = 0
         fileprivate var mapBytes = 0
+
+        /// The map in force, as far as it said so.
+        package var mapSummary: MapSummary? { map.map { MapSummary($0) } ?? health?.map }
 
         /// Whether it is there; nil when that is not known.
         package var isOnline: Bool? { state?.isOnline(withHealthOf: health?.epoch) }
@@ -83,7 +85,6 @@ package struct Roster: Sendable {
             members[agent, default: Member()].health = health
             members[agent]?.healthLag = message.retain ? nil : health.at.map { now &- $0 }
             members[agent]?.askedAt = nil
-            members[agent]?.healthJSON = json
             bytes += size - (members[agent]?.healthBytes ?? 0)
             members[agent]?.healthBytes = size
         case .applied:
@@ -133,7 +134,7 @@ package struct Roster: Sendable {
         var object: [String: JSONValue] = [
             "agent": .string(agent), "online": member.isOnline.map(JSONValue.bool) ?? .null,
             "state": member.stateJSON ?? .null,
-            "health": member.healthJSON ?? .null, "map": member.map ?? .null,
+            "health": member.health?.json ?? .null, "map": member.map ?? .null,
         ]
         let error = clockError(of: agent)
         if error != 0 { object["clockAheadMs"] = .int(error) }
@@ -179,8 +180,7 @@ extension Roster.Member {
         switch (isOnline, state?.reason) {
         case (true?, _):
             if health?.status == "red" { return .failing }
-            let refusal = map.map { MapSummary($0).refusal } ?? health?.map.refusal
-            return refusal != nil ? .mapRefused : health?.isGreen == false ? .unclear : .healthy
+            return mapSummary?.refusal != nil ? .mapRefused : health?.isGreen == false ? .unclear : .healthy
         case (false?, .shutdown?): return .stopped
         case (false?, _): return .lost
         case (nil, _): return .unknown

@@ -120,8 +120,8 @@ struct AgentPage {
         }
         section("shows", screens())
         section("opens", opens())
-        section("since its start", numbers(member?.healthJSON?["counters"]))
-        section("waiting", numbers(member?.healthJSON?["waiting"]))
+        section("since its start", numbers(health?.counters))
+        section("waiting", numbers(health?.waiting))
         section("limits", limits())
         return lines
     }
@@ -150,7 +150,7 @@ struct AgentPage {
 
     /// The limits that are not the usual ones.
     private func limits() -> [TextTable.Entry] {
-        guard let limits = member?.healthJSON?["limits"]?.objectValue else { return [] }
+        guard let limits = member?.health?.limits, !limits.isEmpty else { return [] }
         let changed = AgentNumber.all.compactMap { setting -> TextTable.Entry? in
             guard let name = setting.healthName, let value = limits[name]?.intValue,
                 value != Int64(setting.standard)
@@ -168,8 +168,8 @@ struct AgentPage {
 
     private func checks(_ health: Health) -> [TextTable.Entry] {
         [
-            entry("broker", member?.healthJSON?["broker"]?.stringValue ?? "?"),
-            entry("up", health.uptime),
+            entry("broker", health.broker ?? "?"),
+            entry("up", health.uptimeText),
             entry("groups", (["all"] + health.groups).joined(separator: ", ")),
         ]
             + [health.levelAsked(clockError: roster.clockError(of: agent))].compactMap(\.self).map {
@@ -226,7 +226,7 @@ struct AgentPage {
 
     /// The routes that failed most, as far as the agent reports.
     private func opens() -> [TextTable.Entry] {
-        (member?.healthJSON?["opens"]?.arrayValue ?? []).map { row in
+        (member?.health?.opens ?? []).map { row in
             let route = row["route"]?.stringValue ?? ""
             let counts = ["opened", "failed", "intercepted"].compactMap { name in
                 row[name]?.intValue.flatMap { $0 > 0 ? "\($0) \(name)" : nil }
@@ -237,8 +237,8 @@ struct AgentPage {
         }
     }
 
-    private func numbers(_ json: JSONValue?) -> [TextTable.Entry] {
-        (json?.objectValue ?? [:]).sorted { $0.key < $1.key }.compactMap { name, value in
+    private func numbers(_ members: [String: JSONValue]?) -> [TextTable.Entry] {
+        (members ?? [:]).sorted { $0.key < $1.key }.compactMap { name, value in
             switch value {
             case .int, .string, .bool, .double: entry(name, value.text)
             case .object(let members) where !members.isEmpty:

@@ -28,7 +28,7 @@ extension Health {
         let shown = TerminalText(status)
         let status = isGreen ? style.green(shown) : status == "red" ? style.red(shown) : style.yellow(shown)
         let first: TerminalText = """
-            \(agent): \(status), \(how)version \(version), MQTT \(mqttVersion), up \(uptime), map \(map.text)
+            \(agent): \(status), \(how)version \(version), MQTT \(mqttVersion), up \(uptimeText), map \(map.text)
             """
         let failed = checks.filter { $0.state == .failed }.flatMap { check -> [TerminalText] in
             ["  \(style.red(TerminalText("\(check.name): \(check.detail)")))"]

@@ -79,7 +79,7 @@ extension Roster {
             ? [
                 member?.isOnline == true ? agent.started.map { TimeText.span(now &- $0) } ?? "?" : "-",
                 agent.groups.isEmpty ? "-" : agent.groups.joined(separator: ","),
-                member?.healthJSON?["broker"]?.stringValue ?? "?",
+                member?.health?.broker ?? "?",
             ] : []
         return
             ([

@@ -3,6 +3,7 @@ import Configuration
 import Waypost
 import WaypostAgent
 import WaypostBackend
+import WaypostMessages
 
 struct HealthCommand: OperatorCommand {
     static let configuration = CommandConfiguration(
@@ -77,8 +78,8 @@ struct HealthCommand: OperatorCommand {
         if output.isJSON {
             Terminal.print(json: json)
         } else {
-            let how = json["online"]?.boolValue == true ? "online, " : "offline, "
-            for line in health.lines(of: json["agent"]?.stringValue ?? "the agent", how, output.style) {
+            let how = health.isOnline == true ? "online, " : "offline, "
+            for line in health.lines(of: health.agent ?? "the agent", how, output.style) {
                 Terminal.print(line)
             }
         }

@@ -23,7 +23,7 @@ struct FleetCheck {
     }
 
     private func findings(of member: Roster.Member, _ summary: AgentSummary) -> [DoctorFinding] {
-        let map = LocalCheck.refusedMap(member.map ?? member.healthJSON?["map"] ?? .null)
+        let map = member.mapSummary.map(LocalCheck.refusedMap) ?? []
         return switch member.condition {
         case .lost: [Self.lost(member, summary, now)] + map
         case .stopped: [Self.stopped(member, summary, now)]

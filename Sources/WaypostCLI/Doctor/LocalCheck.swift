@@ -19,9 +19,11 @@ struct LocalCheck {
         do {
             let json = try HealthSocket.ask(in: directory, within: Self.patience)
             let health = Health(json)
-            return [DoctorFinding("agent", .ok, "it runs, up \(health.uptime), version \(health.version)")]
+            return [
+                DoctorFinding("agent", .ok, "it runs, up \(health.uptimeText), version \(health.version)")
+            ]
                 + Self.checks(health)
-                + Self.refusedMap(json["map"] ?? .null)
+                + Self.refusedMap(health.map)
         } catch {
             return [silence(error)]
         }
@@ -64,9 +66,9 @@ struct LocalCheck {
     }
 
     /// A map that the agent refused; the one before it is in force.
-    static func refusedMap(_ map: JSONValue) -> [DoctorFinding] {
-        guard let refusal = MapSummary(map).refusal else { return [] }
-        let name = map["refused"]?["name"]?.stringValue ?? ""
+    static func refusedMap(_ map: MapSummary) -> [DoctorFinding] {
+        guard let refusal = map.refusal else { return [] }
+        let name = map.json["refused"]?["name"]?.stringValue ?? ""
         let advice = CodeExplanation.find(name).first?.advice ?? "correct the map"
         return [
             DoctorFinding(

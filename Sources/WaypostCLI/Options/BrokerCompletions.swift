@@ -1,6 +1,7 @@
 import ArgumentParser
 import Waypost
 import WaypostBackend
+import WaypostMessages
 import WaypostTools
 
 /// Completions that ask the broker.

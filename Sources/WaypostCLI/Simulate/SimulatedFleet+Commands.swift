@@ -178,7 +178,7 @@ extension SimulatedFleet {
                     Failure(.noCommand, "no command \(target) of this sender is waiting or running"),
                     origin: .intake)
             }
-        case .ping: result = .ok(healthReport(index, at: now).json)
+        case .ping: result = .ok(health(index, at: now).json)
         case .maps(let request):
             switch maps.page(request, of: name, bytes: Self.pageBytes) {
             case .success(let page): result = .ok(page)
@@ -270,7 +270,7 @@ extension SimulatedFleet {
             "\(sender) asked for events of level \(level.letter) and higher\(scope) for \(milliseconds / 1_000) s",
             at: now)
         let health = MQTTMessage.retained(
-            plan.topics.health(of: plan.name(index)), healthReport(index, at: now).json.serialized())
+            plan.topics.health(of: plan.name(index)), health(index, at: now).json.serialized())
         return (
             steps + [.publish(health, by: index)],
             .ok(["level": .string(lowest.topicLevel), "until": .int(until)])

@@ -39,7 +39,7 @@ struct SimulatedFleet: Sendable {
     let plan: FleetPlan
     var agents: [SimulatedAgent]
     /// What is the same in all of them.
-    private let limits: JSONValue
+    private let limits: [String: JSONValue]
     let configuration: AgentConfiguration
     let redaction = Redaction()
     var schedule = FleetSchedule()
@@ -398,7 +398,7 @@ struct SimulatedFleet: Sendable {
     private func health(_ index: Int, at now: Int64) -> FleetStep {
         .publish(
             .retained(
-                plan.topics.health(of: plan.name(index)), healthReport(index, at: now).json.serialized()),
+                plan.topics.health(of: plan.name(index)), health(index, at: now).json.serialized()),
             by: index)
     }
 
@@ -420,11 +420,10 @@ struct SimulatedFleet: Sendable {
         return .publish(.retained(plan.topics.applied(of: name), applied.encoded()), by: index)
     }
 
-    func healthReport(_ index: Int, at now: Int64) -> HealthReport {
+    func health(_ index: Int, at now: Int64) -> Health {
         let agent = agents[index]
         let name = plan.name(index)
         let (clock, since) = (agent.clock(at: now), agent.clock(at: agent.started))
-        let applied = agent.maps.applied(by: name)
         func ended(_ status: String, _ count: UInt32) -> [(String, JSONValue)] {
             count == 0 ? [] : [(status, .int(Int64(count)))]
         }
@@ -437,24 +436,33 @@ struct SimulatedFleet: Sendable {
                 "ms": ["p50": 1.024, "p99": .double(agent.variant % 4 == 0 ? 32.768 : 4.096)],
             ])
         }
-        return HealthReport(
-            agent: name, version: agent.maps.build.version,
-            groups: plan.group(index).map { [plan.groups[$0]] } ?? [], boot: boot(index), epoch: agent.epoch,
-            at: clock, uptime: max(0, now - agent.started), mqtt: mqtt, broker: plan.broker,
-            checks: checks(index, at: clock, since: since),
-            counters: [
-                "connects": .int(Int64(agent.connects)), "received": .int(Int64(agent.received)),
-                "duplicates": 0, "refused": 0,
-                "ended": .object(
-                    Dictionary(
-                        uniqueKeysWithValues: ended("ok", agent.succeeded)
-                            + ended("rejected", agent.rejected) + ended("failed", agent.failed))),
-                "events": .int(Int64(agent.sequence)), "eventsDropped": 0, "publishesRefused": 0,
-                "messagesDropped": 0, "messagesSkipped": 0, "reportsDropped": 0,
-            ],
-            waiting: ["commands": 0, "outbox": 0, "refused": 0, "gates": []],
-            log: ["level": "i", "override": override?.json ?? .null], map: applied, opens: .array(opens),
-            limits: limits)
+        var health = Health()
+        health.agent = name
+        health.version = agent.maps.build.version
+        health.groups = plan.group(index).map { [plan.groups[$0]] } ?? []
+        health.boot = boot(index)
+        health.epoch = agent.epoch
+        health.at = clock
+        health.uptime = max(0, now - agent.started)
+        health.mqtt = Int64(mqtt)
+        health.broker = plan.broker
+        health.checks = checks(index, at: clock, since: since)
+        health.counters = [
+            "connects": .int(Int64(agent.connects)), "received": .int(Int64(agent.received)),
+            "duplicates": 0, "refused": 0,
+            "ended": .object(
+                Dictionary(
+                    uniqueKeysWithValues: ended("ok", agent.succeeded)
+                        + ended("rejected", agent.rejected) + ended("failed", agent.failed))),
+            "events": .int(Int64(agent.sequence)), "eventsDropped": 0, "publishesRefused": 0,
+            "messagesDropped": 0, "messagesSkipped": 0, "reportsDropped": 0,
+        ]
+        health.waiting = ["commands": 0, "outbox": 0, "refused": 0, "gates": []]
+        health.log = ["level": "i", "override": override?.json ?? .null]
+        health.map = MapSummary(agent.maps.applied(by: name))
+        health.opens = opens
+        health.limits = limits
+        return health
     }
 
     private func checks(_ index: Int, at clock: Int64, since: Int64) -> [HealthCheck] {

@@ -13,31 +13,24 @@ extension FleetState {
                 "held": [],
             ]
         }
-        let applied = member.map ?? member.healthJSON?["map"] ?? .null
+        let applied = member.mapSummary?.json ?? .null
         return [
             "asOf": .int(asOf), "found": true, "nearest": [],
             "row": FleetView.json(of: row, self, now: now),
-            "health": member.health.map { Self.json(of: $0, row.summary, member.healthJSON ?? .null) }
-                ?? .null,
-            "log": member.healthJSON?["log"]?["override"].flatMap { asked -> JSONValue? in
-                guard asked.objectValue != nil else { return nil }
-                let error = roster.clockError(of: agent, now: now)
-                let until = asked["until"]?.intValue.map {
-                    $0.subtractingReportingOverflow(error).partialValue
-                }
-                return [
-                    "level": asked["level"] ?? .null, "tag": asked["tag"] ?? .null, "until": .init(until),
-                    "from": asked["from"] ?? .null,
-                ]
+            "health": member.health.map { Self.json(of: $0, row.summary) } ?? .null,
+            "log": member.health?.override.map { override in
+                var override = override
+                // By the clock of who looks.
+                override.until &-= roster.clockError(of: agent, now: now)
+                return override.json
             } ?? .null,
-            "waiting": .init(member.health?.waiting), "maps": Self.layers(of: applied),
+            "waiting": .init(member.health?.waitingText), "maps": Self.layers(of: applied),
             "refused": Self.refusal(of: applied), "held": .array(member.health?.held ?? []),
         ]
     }
 
-    private static func json(of health: Health, _ summary: AgentSummary, _ json: JSONValue) -> JSONValue {
-        let limits = (json["limits"]?.objectValue ?? [:]).sorted { $0.key < $1.key }
-        return [
+    private static func json(of health: Health, _ summary: AgentSummary) -> JSONValue {
+        [
             "asOf": .init(summary.asOf),
             "status": .string(summary.health == "-" ? "was \(health.status)" : health.status),
             "checks": .array(
@@ -49,14 +42,14 @@ extension FleetState {
                     ]
                 }),
             "limits": .array(
-                limits.map {
+                health.limits.sorted { $0.key < $1.key }.map {
                     [
                         "name": .string($0.key), "value": $0.value,
                         "text": .string(
                             $0.value.stringValue ?? String(decoding: $0.value.serialized(), as: UTF8.self)),
                     ]
                 }),
-            "uptime": json["uptime"] ?? .null, "mqtt": .string(health.mqttVersion),
+            "uptime": .init(health.uptime), "mqtt": .string(health.mqttVersion),
             "epoch": .init(health.epoch),
         ]
     }
@@ -117,7 +110,7 @@ extension FleetState {
         var inForce: [String: [Int64?: Use]] = [:]
         var refused: [String: [Refusal: Use]] = [:]
         for (agent, member) in roster.members {
-            let applied = member.map ?? member.healthJSON?["map"] ?? .null
+            let applied = member.mapSummary?.json ?? .null
             let idle = Set((applied["inactive"]?.arrayValue ?? []).compactMap { $0["layer"]?.stringValue })
             for layer in applied["layers"]?.arrayValue ?? [] {
                 guard let name = layer["layer"]?.stringValue else { continue }

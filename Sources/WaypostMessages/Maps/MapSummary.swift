@@ -1,11 +1,30 @@
 package import Waypost
-import WaypostMessages
 
-/// The map in force at an agent, read leniently from `map/applied` or from the `map` of `health`.
-package struct MapSummary: Sendable {
-    private let json: JSONValue
+/// The map in force at an agent: the `map` of `health`, or `map/applied`, which has the same members; read leniently.
+package struct MapSummary: Sendable, Hashable {
+    package private(set) var json: JSONValue
 
     package init(_ json: JSONValue) { self.json = json }
+
+    /// What health says of it.
+    package init(_ map: AppliedMap) {
+        json = [
+            "rev": .init(map.layers.last { $0.name == "agent" }?.revision),
+            "entries": .int(Int64(map.entries)), "inactive": .int(Int64(map.inactive.count)),
+            "layers": .array(map.layers.map { ["layer": .string($0.name), "rev": .init($0.revision)] }),
+            "refused": map.refused?.json ?? .null,
+        ]
+    }
+
+    /// Shortens why a document was refused.
+    mutating func cutDetail(to bytes: Int) {
+        guard case .object(var members) = json, case .object(var refused)? = members["refused"] else {
+            return
+        }
+        refused["detail"] = .string(refused["detail"]?.stringValue?.cut(to: bytes) ?? "")
+        members["refused"] = .object(refused)
+        json = .object(members)
+    }
 
     /// `3 active, 1 inactive (rev 42, patch)`; the entries are those of all layers.
     package var text: String {

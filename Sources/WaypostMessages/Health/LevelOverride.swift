@@ -1,5 +1,4 @@
 package import Waypost
-package import WaypostMessages
 
 /// A level of events asked for by the `log` command, until it ends by itself.
 package struct LevelOverride: Sendable, Equatable {
@@ -19,7 +18,7 @@ package struct LevelOverride: Sendable, Equatable {
     }
 
     /// The longest tag of an event, in bytes: a logger's label may have any length.
-    static let maximumTagBytes = 64
+    package static let maximumTagBytes = 64
 
     /// The lowest level that is published, where `configured` is asked for otherwise.
     ///
@@ -29,7 +28,7 @@ package struct LevelOverride: Sendable, Equatable {
 
 extension LevelOverride {
     /// The override as it is stored; it may have ended already.
-    init?(_ json: JSONValue) {
+    package init?(_ json: JSONValue) {
         guard let letter = json["level"]?.stringValue, let level = LogLevel(letter: letter),
             let until = json["until"]?.intValue, (0...Fields.latestTime).contains(until)
         else { return nil }
