@@ -49,13 +49,19 @@ import WaypostAgent
                 "| `\(setting.name)` | \(setting.get(defaults)) | \(range) | \(setting.unit) | \(setting.meaning) |"
             #expect(page.contains(row + "\n"), "Operating.md has no row \(row)")
         }
-        for setting in AgentSetting.others {
+        for setting in AgentSetting.others + AgentSetting.broker {
             let row = "| `\(setting.name)` | \(setting.standard ?? "") | \(setting.meaning) |"
             #expect(page.contains(row + "\n"), "Operating.md has no row \(row)")
         }
         // What the page says of SIGHUP.
-        let atOnce = AgentSetting.all.filter(\.changesAtRunTime).map { "`\($0.name)`" }
-        #expect(page.contains("| \(atOnce.joined(separator: ", ")) | change at once |"), "\(atOnce)")
+        for (reload, begin, end) in [
+            (AgentSetting.Reload.atOnce, "| ", " | change at once |"),
+            (.reconnect, "| ", ", or what is in these files | the agent connects again"),
+        ] {
+            let names = AgentSetting.all.filter { $0.reload == reload }.map { "`\($0.name)`" }
+            let row = begin + names.joined(separator: ", ") + end
+            #expect(page.contains(row), "Operating.md has no row \(row)")
+        }
     }
 }
 

@@ -20,6 +20,16 @@ package struct AgentSetting: Sendable {
         case flag
     }
 
+    /// What SIGHUP does with another value while the agent runs.
+    package enum Reload: Sendable {
+        /// It changes at once.
+        case atOnce
+        /// The agent connects again with it, also when what is in the file has changed.
+        case reconnect
+        /// The log names it, and it waits for a restart.
+        case restart
+    }
+
     /// The name of the option, of the key in the file and, in capitals behind `WAYPOST_`, of the variable.
     package let name: String
     package let kind: Kind
@@ -29,14 +39,14 @@ package struct AgentSetting: Sendable {
     package let standard: String?
     /// What else there is to say.
     package let note: String?
-    /// Whether SIGHUP changes it while the agent runs.
-    package let changesAtRunTime: Bool
+    /// What SIGHUP does with another value.
+    package let reload: Reload
     /// Whether two configurations differ in it.
     fileprivate let differs: @Sendable (AgentConfiguration, AgentConfiguration) -> Bool
 
     fileprivate init(
         _ name: String, _ kind: Kind, _ meaning: String, standard: String? = nil, note: String? = nil,
-        changesAtRunTime: Bool = false,
+        reload: Reload = .restart,
         differs: @escaping @Sendable (AgentConfiguration, AgentConfiguration) -> Bool = { _, _ in false }
     ) {
         self.name = name
@@ -44,7 +54,7 @@ package struct AgentSetting: Sendable {
         self.meaning = meaning
         self.standard = standard
         self.note = note
-        self.changesAtRunTime = changesAtRunTime
+        self.reload = reload
         self.differs = differs
     }
 
@@ -52,7 +62,8 @@ package struct AgentSetting: Sendable {
         let range = "\(number.range.lowerBound) to \(number.range.upperBound)"
         self.init(
             number.name, .number(number), number.meaning, standard: "\(number.standard); \(range)",
-            changesAtRunTime: number.changesAtRunTime, differs: { number.get($0) != number.get($1) })
+            reload: number.changesAtRunTime ? .atOnce : .restart,
+            differs: { number.get($0) != number.get($1) })
     }
 
     /// That two configurations differ in this value.
@@ -63,9 +74,39 @@ package struct AgentSetting: Sendable {
     }
 
     /// Every setting.
-    package static let all = others + AgentNumber.all.map(AgentSetting.init)
+    package static let all = others + broker + AgentNumber.all.map(AgentSetting.init)
 
-    /// Those that are no numbers with a range.
+    /// Where the broker is and how to log in: what every command has that uses one.
+    package static let broker: [AgentSetting] = [
+        AgentSetting(
+            "broker", .list("url"),
+            "mqtt://host:1883, mqtts://host:8883 or unix:///path. May be repeated; they are tried in turn.",
+            standard: "mqtt://127.0.0.1:1883", differs: differ(\.link.brokers)),
+        AgentSetting(
+            "root", .text("root"), "The prefix of every topic.", standard: "waypost/v1",
+            differs: differ(\.root)),
+        AgentSetting("username", .text("username"), "The user name for the broker.", reload: .reconnect),
+        AgentSetting(
+            "accounts", .integer,
+            "How many user names you have at the broker: ops, ops.2, ops.3, … A command takes one that is free.",
+            standard: "1"),
+        AgentSetting(
+            "password-file", .file("file", extensions: []),
+            "A file whose first line is the password; or set WAYPOST_PASSWORD.", reload: .reconnect),
+        AgentSetting(
+            "ca-file", .file("file", extensions: []), "PEM certificates of trusted authorities.",
+            standard: "the system's", reload: .reconnect),
+        AgentSetting(
+            "cert-file", .file("file", extensions: []), "The client's PEM certificate, for mutual TLS.",
+            reload: .reconnect),
+        AgentSetting(
+            "key-file", .file("file", extensions: []), "The PEM key of that certificate.", reload: .reconnect),
+        AgentSetting(
+            "mqtt", .choice("version", ["5", "3.1.1", "auto"]), "The MQTT version: 5, 3.1.1 or auto.",
+            standard: "auto, 5 first", differs: differ(\.link.protocolVersion)),
+    ]
+
+    /// What else is no number with a range.
     package static let others: [AgentSetting] = [
         AgentSetting(
             "agent", .text("id"), "The agent's name, as it appears in topics.", differs: differ(\.agent)),
@@ -103,7 +144,7 @@ package struct AgentSetting: Sendable {
         AgentSetting(
             "log-level", .choice("level", ["v", "d", "i", "w", "e", "f"]),
             "The lowest level of events that are published: v d i w e f.", standard: "i",
-            changesAtRunTime: true),
+            reload: .atOnce),
         AgentSetting(
             "durability", .choice("mode", Durability.allCases.map(\.rawValue)),
             "How safely the agent stores commands and results: full (on disk before it acknowledges), normal, or off (a crash loses the last 0.1 s).",
@@ -150,11 +191,7 @@ extension AgentConfiguration {
 
     /// The names of the settings that differ and can't change while the agent runs.
     func fixedDifferences(from new: AgentConfiguration) -> [String] {
-        let link = [
-            ("root", root != new.root), ("broker", link.brokers != new.link.brokers),
-            ("mqtt", link.protocolVersion != new.link.protocolVersion),
-        ].filter(\.1).map(\.0)
-        return link + AgentSetting.all.filter { !$0.changesAtRunTime && $0.differs(self, new) }.map(\.name)
+        AgentSetting.all.filter { $0.reload == .restart && $0.differs(self, new) }.map(\.name)
     }
 
     /// This configuration with what may change while the agent runs taken from another.

@@ -42,7 +42,9 @@ struct ProfileCommand: AsyncParsableCommand {
 
         func validate() throws {
             try NameCheck.check(name, of: "the profile")
-            guard !broker.brokers.isEmpty else { throw ValidationError("a profile needs its --broker") }
+            guard case .some(.some) = broker.given["broker"] else {
+                throw ValidationError("a profile needs its --broker")
+            }
             guard broker.profile == nil, broker.configurationFile == nil else {
                 throw ValidationError("a profile cannot contain --profile or --config")
             }

@@ -16,6 +16,10 @@ enum OtherSettings: SettingRows {
     static var rows: [AgentSetting] { AgentSetting.others }
 }
 
+enum BrokerSettings: SettingRows {
+    static var rows: [AgentSetting] { AgentSetting.broker }
+}
+
 enum NumberSettings: SettingRows {
     static let rows = AgentNumber.all.map(AgentSetting.init)
 }
@@ -89,8 +93,9 @@ extension AgentSetting {
     }
 
     private func help(_ value: String?) -> ArgumentHelp {
-        let reload: String? = if case .number = kind, changesAtRunTime { "; SIGHUP changes it" } else { nil }
-        let standard = standard.map { "Default: \($0)\(reload ?? "")." }
+        let changes: String? =
+            if case .number = kind, reload == .atOnce { "; SIGHUP changes it" } else { nil }
+        let standard = standard.map { "Default: \($0)\(changes ?? "")." }
         return ArgumentHelp(
             "\(meaning)", discussion: [note, standard].compactMap(\.self).joined(separator: " "),
             valueName: value)

@@ -2,55 +2,13 @@ import ArgumentParser
 import Configuration
 import FoundationEssentials
 import MQTTLink
+import WaypostAgent
 import WaypostBackend
 
 /// Where the broker is and how to log in; the same for every command that uses one.
 struct BrokerOptions: ParsableArguments {
-    @Option(
-        name: .customLong("broker"),
-        help: ArgumentHelp(
-            "mqtt://host:1883, mqtts://host:8883 or unix:///path. May be repeated; they are tried in turn.",
-            discussion: "Default: mqtt://127.0.0.1:1883.", valueName: "url"))
-    var brokers: [String] = []
-
-    @Option(help: ArgumentHelp("The prefix of every topic.", discussion: "Default: waypost/v1."))
-    var root: String?
-
-    @Option(help: "The user name for the broker.")
-    var username: String?
-
-    @Option(
-        help: ArgumentHelp(
-            "How many user names you have at the broker: ops, ops.2, ops.3, … A command takes one that is free.",
-            discussion: "Default: 1.", valueName: "number"))
-    var accounts: Int?
-
-    @Option(
-        help: ArgumentHelp(
-            "A file whose first line is the password; or set WAYPOST_PASSWORD.", valueName: "file"),
-        completion: .file())
-    var passwordFile: String?
-
-    @Option(
-        help: ArgumentHelp(
-            "PEM certificates of trusted authorities.", discussion: "Default: the system's.",
-            valueName: "file"),
-        completion: .file())
-    var caFile: String?
-
-    @Option(
-        help: ArgumentHelp("The client's PEM certificate, for mutual TLS.", valueName: "file"),
-        completion: .file())
-    var certFile: String?
-
-    @Option(help: ArgumentHelp("The PEM key of that certificate.", valueName: "file"), completion: .file())
-    var keyFile: String?
-
-    @Option(
-        help: ArgumentHelp(
-            "The MQTT version: 5, 3.1.1 or auto.", discussion: "Default: auto, 5 first.", valueName: "version"
-        ), completion: .list(["5", "3.1.1", "auto"]))
-    var mqtt: String?
+    @OptionGroup
+    var settings: TableOptions<BrokerSettings>
 
     @Option(
         help: ArgumentHelp(
@@ -67,25 +25,10 @@ struct BrokerOptions: ParsableArguments {
     var configurationFile: String?
 
     /// The options by their names.
-    static let names = [
-        "--broker", "--root", "--username", "--accounts", "--password-file", "--ca-file", "--cert-file",
-        "--key-file", "--mqtt", "--profile", "--config",
-    ]
+    static let names = (AgentSetting.broker.map(\.name) + ["profile", "config"]).map { "--\($0)" }
 
     /// The options on the command line.
-    var given: Settings.Options {
-        [
-            "broker": brokers.isEmpty ? nil : .stringArray(brokers),
-            "root": root.map(ConfigContent.string),
-            "username": username.map(ConfigContent.string),
-            "accounts": accounts.map(ConfigContent.int),
-            "password-file": passwordFile.map(ConfigContent.string),
-            "ca-file": caFile.map(ConfigContent.string),
-            "cert-file": certFile.map(ConfigContent.string),
-            "key-file": keyFile.map(ConfigContent.string),
-            "mqtt": mqtt.map(ConfigContent.string),
-        ]
-    }
+    var given: Settings.Options { settings.given }
 
     /// The settings of a command whose only ones are about the broker, with a user name that is free.
     ///

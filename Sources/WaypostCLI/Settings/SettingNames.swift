@@ -1,4 +1,3 @@
-import ArgumentParser
 import Waypost
 import WaypostAgent
 
@@ -6,13 +5,9 @@ import WaypostAgent
 ///
 /// One file serves `waypost agent` and, say, `waypost doctor`, which knows only some of them.
 struct SettingNames {
-    /// All of them, so that a new one needs no line here: those of the agent, of its table, those of the broker, and the
-    /// password, which is not an option.
-    static let all: [String] =
-        Set(
-            ["password", "as"] + AgentSetting.all.map(\.name)
-                + ((try? BrokerOptions.parse([]))?.given.keys.map(\.self) ?? [])
-        ).sorted()
+    /// All of them, so that a new one needs no line here: those of the table, and the password and the sender, which are
+    /// not of it.
+    static let all: [String] = (["password", "as"] + AgentSetting.all.map(\.name)).sorted()
 
     /// Checks a name in a file.
     ///
