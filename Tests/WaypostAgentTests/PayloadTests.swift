@@ -91,6 +91,21 @@ import Waypost
         #expect(try JSONValue(parsing: entry.encoded()) == entry.json)
     }
 
+    @Test(arguments: ["", "resting"])
+    func `a word that is not known is kept, and never taken for one that is`(word: String) throws {
+        let control = RolloutControl(
+            id: "r", epoch: 1, sequence: 2, audience: "@all", at: 3, base: nil,
+            next: .init(revision: 4, digest: "d"))
+        var members = try #require(control.json.objectValue)
+        #expect(try RolloutControl(.object(members)).state.hasCandidate)
+        members["state"] = .string(word)
+        let read = try RolloutControl(.object(members))
+        #expect(read.state.rawValue == word && !read.state.hasCandidate)
+        members["state"] = nil
+        let failure = #expect(throws: Failure.self) { try RolloutControl(.object(members)) }
+        #expect(failure?.detail == "state is missing")
+    }
+
     @Test(arguments: [
         (#"{"layers":[{"rev":1}]}"#, "layers.layer is missing"),
         (#"{"entries":"2"}"#, "entries must be an integer; found a string"),

@@ -138,9 +138,10 @@ package struct PayloadFields: ~Copyable {
     package mutating func word<Word: RawRepresentable<String>>(
         _ name: StaticString, _ value: inout Word, isRequired: Bool = true
     ) {
-        var text = isReading ? "" : value.rawValue
-        if isRequired { required(name, &text) } else { optional(name, &text) }
-        value = Word(rawValue: text) ?? value
+        var text = isReading ? nil : Optional(value.rawValue)
+        optional(name, &text)
+        if isRequired, text == nil { refuse("\(name) is missing") }
+        if let word = text.flatMap({ Word(rawValue: $0) }) { value = word }
     }
 
     /// A code, by its number; ``name(of:)`` is the other half.
