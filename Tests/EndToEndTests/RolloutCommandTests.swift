@@ -222,6 +222,9 @@ struct RolloutCommandTests {
         let scene = try await Scene()
         let command = try scene.start(dwell: "4s")
         try await eventually("the beginning") { try await scene.status()?["state"] == "running" }
+        let watch = try RunningCommand(
+            ["rollout", "watch", "--group", "lobby"], environment: ["WAYPOST_BROKER": scene.broker.url])
+        try await watch.printed("r-7 in @lobby")
         try await scene.broker.restart()
         // Verdicts stand still for 30 s after a connection was lost.
         try await eventually("the end of the roll-out", within: .seconds(300)) {
@@ -229,6 +232,8 @@ struct RolloutCommandTests {
         }
         let ending = try await command.ending()
         #expect(ending.status == 0, "\(ending)")
+        let watched = try await watch.ending()
+        #expect(watched.status == 0 && watched.output.last == "done", "\(watched)")
         try await eventually("all to have the map") { try await scene.revisions() == [42: 60] }
     }
 

@@ -1,3 +1,4 @@
+import Logging
 import MQTTLink
 import Waypost
 package import WaypostMessages
@@ -62,15 +63,42 @@ package struct RolloutReader: Sendable {
     /// What the roll-out looks like; nil when there was none.
     package func status() async throws -> RolloutStatus? { try await kept().status(of: group) }
 
-    /// Calls `changed` with the status, and again each time that it changes, until it returns false.
+    /// Calls `changed` with the status, and again each time that it changes, until it returns false; over lost
+    /// connections.
+    ///
+    /// - Throws: ``BackendError`` when there is no broker at first, or when it refuses to show it.
     package func follow(_ changed: (RolloutStatus?) -> Bool) async throws {
+        var shown: RolloutStatus?
+        var (hasBegun, isLost) = (false, false)
+        while true {
+            do {
+                return try await follow(from: &shown) { status in
+                    (hasBegun, isLost) = (true, false)
+                    return changed(status)
+                }
+            } catch let error as BackendError where error.kind == .noBroker && hasBegun {
+                if !isLost { settings.logger.warning("\(error)") }
+                isLost = true
+                try await Task.sleep(for: .seconds(1))
+            }
+        }
+    }
+
+    /// As long as there is a connection.
+    private func follow(
+        from shown: inout RolloutStatus?, _ changed: (RolloutStatus?) -> Bool
+    ) async throws {
         try await BackendSession.with(
             settings, required: [topics.rollout(of: group)], useful: [topics.lease(of: group)]
         ) { session in
             var kept = RolloutDirector.Kept()
             _ = try await session.readRetained(within: .seconds(5)) { note($0, in: &kept) }
-            var shown = kept.status(of: group)
-            guard changed(shown) else { return }
+            let first = kept.status(of: group)
+            // A broker that has forgotten it gets it again from the controller.
+            if shown == nil || (first != nil && first != shown) {
+                shown = first
+                guard changed(first) else { return }
+            }
             while case .message(let message) = try await session.next() {
                 note(message, in: &kept)
                 // Its numbers follow at once.
