@@ -11,8 +11,8 @@ struct RolloutCommand: AsyncParsableCommand {
 
             The controller has no state: killed at any point, waypost rollout resume goes on.
 
-            start, resume, advance, promote, take-back and watch wait for the end. Exit status: 0 done; 1 taken back or \
-            refused; 3 paused, inconclusive, or steered by another; 4 no broker; 64 wrong usage.
+            start, resume, advance, promote, take-back and watch wait for the end. Exit status: 0 done, or what was asked \
+            for; 1 taken back or refused; 3 paused, inconclusive, or steered by another; 4 no broker; 64 wrong usage.
 
             Examples:
               waypost rollout plan --group lobby --file map.json

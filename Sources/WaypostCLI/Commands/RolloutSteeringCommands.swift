@@ -53,7 +53,7 @@ struct RolloutTakeBackCommand: SteeringCommand {
         commandName: "take-back",
         abstract: "Have all agents go back to the map before.",
         discussion: """
-            One small message does it; each agent still has the map. Exit status 1: it is taken back.
+            One small message does it; each agent still has the map.
 
             Examples:
               waypost rollout take-back --group lobby --why "wrong prices"
@@ -66,6 +66,14 @@ struct RolloutTakeBackCommand: SteeringCommand {
     var steering: RolloutSteering
 
     var order: RolloutDirector.Order { .takeBack(why: reason.why) }
+
+    func perform() async throws {
+        do {
+            try await steering.steer(order, at: steering.settings())
+        } catch Exit.failed {
+            // That is what was asked for.
+        }
+    }
 }
 
 struct RolloutResumeCommand: SteeringCommand {
