@@ -242,25 +242,6 @@ import Waypost
         #expect(queues.isIdle)
     }
 
-    @Test func `what waits is kept as it came, but for a little that will soon run`() {
-        var queues = LaneQueues()
-        let half = LaneQueues.decodedBytes / 2
-        for sequence in Int64(1)...4 { _ = queues.admitted(job(sequence, bytes: half), at: 0) }
-        var isDecoded: [Bool] = []
-        for sequence in Int64(1)...3 {
-            guard case .run(let next)? = queues.finished(sequence, .ok(), at: 1).last else { break }
-            isDecoded.append(next.operation != nil)
-        }
-        #expect(isDecoded == [true, true, false])
-        // What was taken out makes space again.
-        _ = queues.admitted(job(5, bytes: half), at: 2)
-        guard case .run(let last)? = queues.finished(4, .ok(), at: 3).last else {
-            Issue.record("nothing runs")
-            return
-        }
-        #expect(last.operation != nil)
-    }
-
     @Test func `what finds no space waits for it in its lane, and in order of arrival`() {
         var queues = LaneQueues(runningBytes: 100_000, share: 50)
         #expect(queues.admitted(job(1, lane: "a", bytes: 40_000), at: 0).log == ["run 1"])

@@ -60,14 +60,6 @@ final class CommandJob: Sendable {
     func decode(_ limits: JSONLimits) throws(Failure) -> Command.Operation {
         try Command.Operation(CommandPayload(stored: payload, limits: limits).fields)
     }
-
-    /// The same as long as it waits.
-    var undecoded: CommandJob {
-        guard operation?.runsInLane == true else { return self }
-        return CommandJob(
-            sequence: sequence, sender: sender, address: address, header: header, payload: payload,
-            .encoded, startBy: startBy, attempt: attempt, isSuspect: isSuspect)
-    }
 }
 
 /// A command as far as intake could read it: it has an id and can be stored, also when it can't be run.

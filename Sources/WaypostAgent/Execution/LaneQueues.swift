@@ -8,7 +8,7 @@ import WaypostMessages
 /// That it is held is on disk before the next one runs: what ends the agent then is the next one. So is the end of a
 /// command that may have ended the agent before.
 ///
-/// What waits is kept as it came, except for a little that will soon run; what runs is decoded, and has a limit.
+/// What waits is kept as it came; what runs is decoded, and has a limit.
 ///
 /// Decisions only; the executor acts.
 struct LaneQueues: Sendable {
@@ -52,9 +52,6 @@ struct LaneQueues: Sendable {
         var waiting: Deque<CommandJob> = []
     }
 
-    /// Bytes of waiting commands that stay decoded: most wait for a moment only.
-    static let decodedBytes = 65_536
-
     /// How long a handler may run, in milliseconds.
     private let deadline: Int64
     private var lanes: [String: Lane] = [:]
@@ -62,8 +59,6 @@ struct LaneQueues: Sendable {
     private var space: RunningSpace
     /// Commands that wait for space while they occupy their lanes, by sender.
     private var pending: [String: Deque<CommandJob>] = [:]
-    /// Bytes of the waiting commands that are decoded.
-    private var decoded = 0
 
     /// Commands that wait or run.
     private(set) var count = 0
@@ -92,21 +87,8 @@ struct LaneQueues: Sendable {
             }
             return action.map { [$0] } ?? []
         }
-        lanes.values[place].waiting.append(waiting(job))
+        lanes.values[place].waiting.append(job)
         return []
-    }
-
-    /// A command as it is kept while it waits.
-    private mutating func waiting(_ job: CommandJob) -> CommandJob {
-        guard job.operation != nil else { return job }
-        guard decoded + job.payload.count <= Self.decodedBytes else { return job.undecoded }
-        decoded += job.payload.count
-        return job
-    }
-
-    /// A command does not wait any more.
-    private mutating func waited(_ job: CommandJob) {
-        if job.operation != nil { decoded -= job.payload.count }
     }
 
     /// Whether a command that was started is canceled; nil when it has ended, or its time is over.
@@ -243,7 +225,6 @@ struct LaneQueues: Sendable {
             lanes.values[place].occupant == job.sequence
         else { return }
         while let next = lanes.values[place].waiting.popFirst() {
-            waited(next)
             let action = run(next, at: now)
             if let action { actions.append(action) }
             if case .end? = action { continue }
@@ -263,7 +244,7 @@ struct LaneQueues: Sendable {
         guard now < job.startBy else { return expire(job) }
         // In order of arrival, as far as they are of one sender.
         guard pending[job.sender] == nil, space.fits(job.payload.count, of: job.sender) else {
-            pending[job.sender, default: []].append(waiting(job))
+            pending[job.sender, default: []].append(job)
             return nil
         }
         return begin(job, at: now)
@@ -296,9 +277,7 @@ struct LaneQueues: Sendable {
         guard let jobs = pending.removeValue(forKey: sender) else { return [] }
         let rest = jobs.filter { !isOne($0) }
         if !rest.isEmpty { pending[sender] = rest }
-        let removed = Array(jobs.filter(isOne))
-        for job in removed { waited(job) }
-        return removed
+        return Array(jobs.filter(isOne))
     }
 
     private mutating func expire(_ job: CommandJob) -> Action {
@@ -325,7 +304,6 @@ struct LaneQueues: Sendable {
             let isIt = { (job: CommandJob) in job.id == id && job.sender == sender }
             guard let index = lanes.values[place].waiting.firstIndex(where: isIt) else { continue }
             let job = lanes.values[place].waiting.remove(at: index)
-            waited(job)
             return (.waiting, [canceledWaiting(job)])
         }
         if let job = removePending(of: sender, where: { $0.id == id }).first {
@@ -369,10 +347,7 @@ struct LaneQueues: Sendable {
             actions.append(.sendAccepted(entry.job))
         }
         for (name, lane) in lanes where lane.waiting.contains(where: { now >= $0.startBy }) {
-            for job in lane.waiting where now >= job.startBy {
-                waited(job)
-                actions.append(expire(job))
-            }
+            for job in lane.waiting where now >= job.startBy { actions.append(expire(job)) }
             lanes[name]?.waiting.removeAll { now >= $0.startBy }
         }
         for sender in pending.keys {
@@ -393,7 +368,6 @@ struct LaneQueues: Sendable {
         }
         count -= pending.values.reduce(0) { $0 + $1.count }
         pending = [:]
-        decoded = 0
     }
 
     /// Gives up the space for more than there are now.

@@ -42,8 +42,6 @@ final class Intake: Sendable {
     static let minimumRecognition: Int64 = 15 * 60_000
     /// And this long after the command's `exp`.
     static let recognitionAfterExpiry: Int64 = 5 * 60_000
-    /// Bytes of the commands of a batch that stay decoded.
-    private static let decodedBytes = 65_536
     /// A sender's clock may be ahead by this much, in milliseconds.
     private static let maximumSkew: Int64 = 30_000
 
@@ -129,21 +127,13 @@ final class Intake: Sendable {
     private func takeAll(_ batch: [MQTTMessage]) -> Bool {
         let now = clock.wall()
         var commands: [ReceivedCommand] = []
-        // Most of a batch have the same topic.
-        var last = Origin()
-        // Of a long batch the rest is decoded again when its turn comes.
-        var space = Self.decodedBytes
         for message in batch {
-            if message.topic != last.text { last = origin(message.topic) }
-            let topic = last.topic
+            let topic = topics.inbound(message.topic)
             switch topic.flatMap({ isAddressedToUs($0.audience) ? $0 : nil }) {
             case .command(_, agent)? where connections.isSelfTest(message.payload): break
             case .command(let audience, let sender)?:
                 if case .agent = audience { hasOwn.store(true, ordering: .relaxed) }
-                if let command = read(
-                    message, for: audience, from: sender, repliesTo: last.replies, at: now,
-                    decodedSpace: &space)
-                {
+                if let command = read(message, for: audience, from: sender, at: now) {
                     commands.append(command)
                 }
             case .map?, .patch?, .candidate?, .rollout?:
@@ -162,22 +152,6 @@ final class Intake: Sendable {
             }
         }
         return dispatch(&commands, at: now)
-    }
-
-    /// What the topic of a message says.
-    private struct Origin {
-        var text = ""
-        var topic: InboundTopic?
-        /// Where replies to its sender go.
-        var replies = ""
-    }
-
-    private func origin(_ text: String) -> Origin {
-        var origin = Origin(text: text, topic: topics.inbound(text))
-        if case .command(_, let sender) = origin.topic {
-            origin.replies = topics.reply(of: agent, to: sender)
-        }
-        return origin
     }
 
     private func arrival(of message: MQTTMessage, from sender: String) -> IntakeState.Arrival {
@@ -219,8 +193,7 @@ final class Intake: Sendable {
 
     /// Reads a command as far as it can be stored; what can't be is reported here.
     private func read(
-        _ message: MQTTMessage, for audience: Audience, from sender: String, repliesTo topic: String,
-        at now: Int64, decodedSpace: inout Int
+        _ message: MQTTMessage, for audience: Audience, from sender: String, at now: Int64
     ) -> ReceivedCommand? {
         let arrival = arrival(of: message, from: sender)
         let admission = arrival.admission
@@ -251,14 +224,13 @@ final class Intake: Sendable {
                     return command
                 }
             }
-            decodedSpace -= message.payload.count
             let operation = try? decoded.get().operation
             return ReceivedCommand(
                 message, from: sender, id: id, content: Command.content(of: payload.fields, operation),
                 address: replyAddress(
-                    of: message, from: sender, topic, trace: payload.fields["trace"]?.stringValue),
+                    of: message, from: sender, trace: payload.fields["trace"]?.stringValue),
                 header: command.map(CommandHeader.init),
-                operation: decodedSpace < 0 && operation?.runsInLane == true ? nil : operation,
+                operation: operation?.runsInLane == true ? nil : operation,
                 rejection: rejection(of: message, sender, admission) ?? payload.fault,
                 at: now, isStoredFirst: arrival.isStoredFirst, earlierStarts: arrival.earlierStarts)
         } catch {
@@ -310,8 +282,9 @@ final class Intake: Sendable {
 
     /// The sender's own reply topic, with what its command wants returned.
     private func replyAddress(
-        of message: MQTTMessage, from sender: String, _ topic: String, trace: String?
+        of message: MQTTMessage, from sender: String, trace: String?
     ) -> ReplyAddress {
+        let topic = topics.reply(of: agent, to: sender)
         if let wanted = message.properties.responseTopic, !wanted.utf8.elementsEqual(topic.utf8) {
             // Any other would be read as an answer of this agent to someone else.
             warn(

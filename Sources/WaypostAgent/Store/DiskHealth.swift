@@ -12,7 +12,7 @@ import WaypostMessages
 ///   drops the connection, and the broker sends again on the next. What waits in the journal is tried again every
 ///   ``retryInterval``.
 /// - A commit hangs, as on a dying SD card (``hang``). Nothing is acknowledged before it ends. Health, times and a stop
-///   have other threads, which never wait for the disk.
+///   have other threads, which never wait for the disk, and the link keeps its connection alive meanwhile.
 ///
 /// The check `store` shows each (``finding``); ``DiskAlarm`` reports the last two without the disk.
 package final class DiskHealth: Sendable {

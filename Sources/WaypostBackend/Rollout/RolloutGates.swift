@@ -66,7 +66,10 @@ struct RolloutGates {
             name: "failures", verdict: isBad ? .breach : isConclusive ? .pass : .inconclusive,
             found: comparison.isConclusive
                 ? "e \(Self.short(rounded)), \(comparison.cohort.events) against \(comparison.control.events), "
-                    + "\(evidence.failing.count.counted("agent"))" : "no control group",
+                    + "\(evidence.failing.count.counted("agent"))"
+                : isBad
+                    ? "e \(Self.short(rounded)), \(evidence.failing.count.counted("agent"))"
+                    : "no control group",
             limit: "e \(Self.short(options.evidence)) and 3 agents", consequence: .takeBack)
     }
 
