@@ -62,10 +62,10 @@ class Client:
 
     # What others call.
 
-    def publish(self, topic, payload, acknowledged=None):
+    def publish(self, topic, payload, acknowledged=None, is_retained=False):
         """Hands over a message; `acknowledged` is called once the broker has it."""
         with self.lock:
-            self.waiting.append((topic.encode(), payload, acknowledged))
+            self.waiting.append((topic.encode(), payload, acknowledged, is_retained))
         self.wake_writer.send(b".")
 
     @property
@@ -168,8 +168,8 @@ class Client:
                 while self.identifier in self.sent:
                     self.identifier = self.identifier % 65_535 + 1
                 self.sent[self.identifier] = message
-                topic, payload, _ = message
-                data += packet(0x32, field(topic) + struct.pack(">H", self.identifier) + payload)
+                topic, payload, _, is_retained = message
+                data += packet(0x33 if is_retained else 0x32, field(topic) + struct.pack(">H", self.identifier) + payload)
         if data:
             self.write(data)
 

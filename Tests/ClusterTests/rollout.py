@@ -122,6 +122,11 @@ class Check:
         path.write_text(json.dumps(document))
         return path
 
+    def put(self, path):
+        """Makes the map in the file that of the group; `relocate` would ask each agent first."""
+        self.witness.client.publish(f"{ROOT}/@{GROUP}/map", path.read_bytes(), is_retained=True)
+        cluster.wait_for("the map to be at the broker", lambda: self.witness.client.open == 0)
+
     def roll_out(self, name, count, path, status, least, *words, during=lambda: None):
         self.witness.reset()
         self.number += 1
@@ -141,8 +146,8 @@ class Check:
         self.expect(
             controller.returncode == status,
             f"{name}: status {controller.returncode} and not {status}: {output[-1500:]}")
-        self.expect(had >= least, f"{name}: {had} agents had it, and not {least}")
-        if status == 1:
+        self.expect(had >= least, f"{name}: {had} agents had it, and not {least}: {output[-1500:]}")
+        if status == 1 and had:
             cluster.wait_for(
                 f"{name}: all to be back", lambda: self.witness.seconds_back is not None, limit=60)
             seconds = self.witness.seconds_back
@@ -170,7 +175,7 @@ class Check:
         try:
             cluster.wait_for(
                 f"{self.agents} agents", lambda: len(self.witness.online) >= self.agents, limit=600, every=1)
-            self.waypost("relocate", "--group", GROUP, "--file", str(path), "--yes", "--wait", "0")
+            self.put(path)
             self.roll_out(
                 name, self.agents, next_path, status, least, *words, "--spread", "1s")
             if status == 3:
@@ -193,7 +198,7 @@ class Check:
         base = self.write(a_map(self.revision + 1, "scheme://router/demo1"))
         good = self.write(a_map(self.revision + 2, "scheme://router/demo2"))
         bad = self.write(a_map(self.revision + 3, None))
-        self.waypost("relocate", "--group", GROUP, "--file", str(base), "--yes", "--wait", "0")
+        self.put(base)
 
         def opens(url):
             for name in names:
