@@ -29,7 +29,8 @@ class Witness:
 
     def __init__(self, ports):
         self.lock = threading.Lock()
-        self.online = set()
+        # Agents that are connected, and what each has said of its maps last.
+        self.online, self.applied = set(), {}
         self.reset()
         self.client = client.Client(
             "waypost-rollout-witness", ports,
@@ -40,7 +41,7 @@ class Witness:
         with self.lock:
             # Agents on the new map, those that have ever been, and when the last one came back.
             self.on_next, self.were_on_next = set(), set()
-            self.decided = self.ended = self.last_back = None
+            self.decided = self.last_back = None
 
     def received(self, topic, payload):
         now = time.monotonic()
@@ -50,20 +51,26 @@ class Witness:
                 state = json.loads(payload)["state"] if payload else ""
                 if state == "taking-back" and not self.decided:
                     self.decided = now
-                if state in ("taken-back", "done"):
-                    self.ended = now
             elif kind == "state":
                 if b'"online"' in payload:
                     self.online.add(name)
                 else:
                     self.online.discard(name)
                     self.on_next.discard(name)
-            elif b'"in":"next"' in payload:
-                self.on_next.add(name)
-                self.were_on_next.add(name)
-            elif name in self.on_next:
-                self.on_next.discard(name)
-                self.last_back = now
+                    self.applied.pop(name, None)
+            else:
+                self.applied[name] = payload
+                if b'"in":"next"' in payload:
+                    self.on_next.add(name)
+                    self.were_on_next.add(name)
+                elif name in self.on_next:
+                    self.on_next.discard(name)
+                    self.last_back = now
+
+    def have(self, revision):
+        """How many agents have that revision in force."""
+        with self.lock:
+            return sum(b'"rev":%d,' % revision in payload for payload in self.applied.values())
 
     @property
     def seconds_back(self):
@@ -176,6 +183,8 @@ class Check:
             cluster.wait_for(
                 f"{self.agents} agents", lambda: len(self.witness.online) >= self.agents, limit=600, every=1)
             self.put(path)
+            cluster.wait_for(
+                "all to have the map", lambda: self.witness.have(base) >= self.agents, limit=600, every=1)
             self.roll_out(
                 name, self.agents, next_path, status, least, *words, "--spread", "1s")
             if status == 3:
@@ -199,6 +208,8 @@ class Check:
         good = self.write(a_map(self.revision + 2, "scheme://router/demo2"))
         bad = self.write(a_map(self.revision + 3, None))
         self.put(base)
+        cluster.wait_for(
+            "all to have the map", lambda: self.witness.have(self.revision + 1) >= self.real, every=0.5)
 
         def opens(url):
             for name in names:
