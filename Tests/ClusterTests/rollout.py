@@ -188,7 +188,7 @@ class Check:
             self.roll_out(
                 name, self.agents, next_path, status, least, *words, "--spread", "1s")
             if status == 3:
-                self.waypost("rollout", "take-back", "--group", GROUP, check=False)
+                self.waypost("rollout", "take-back", "--group", GROUP)
         finally:
             simulation.terminate()
             simulation.wait(timeout=120)
