@@ -198,10 +198,11 @@ package final class BackendSession: Sendable {
     /// Connects, does `body` and leaves, whatever comes of it; warns when messages were lost.
     package static func with<Value>(
         _ settings: BackendConfiguration, required: [String], useful: [String] = [],
-        within limit: Duration = .seconds(10), _ body: (BackendSession) async throws -> Value
+        within limit: Duration = .seconds(10), byteLimit: Int = byteLimit,
+        _ body: (BackendSession) async throws -> Value
     ) async throws -> Value {
         let session = try await connect(
-            settings, required: required, useful: useful, within: limit)
+            settings, required: required, useful: useful, within: limit, byteLimit: byteLimit)
         let result: Result<Value, any Error>
         do { result = .success(try await body(session)) } catch { result = .failure(error) }
         await session.close()

@@ -11,7 +11,7 @@ package struct RolloutController: Sendable {
     /// How long the broker may take to send what it keeps.
     private static let patience = Duration.seconds(30)
     /// Documents of ten thousand agents.
-    private static let byteLimit = 512 << 20
+    static let byteLimit = 512 << 20
 
     let settings: BackendConfiguration
     let group: String

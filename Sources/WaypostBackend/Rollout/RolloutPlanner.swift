@@ -70,7 +70,8 @@ package struct RolloutPlanner {
         try await BackendSession.with(
             settings, required: [topics.state(of: "+")],
             useful: Array(RolloutFleet.filters(topics).dropFirst().dropLast())
-                + [topics.routes(of: "+"), topics.contract(of: "+")]
+                + [topics.routes(of: "+"), topics.contract(of: "+")],
+            byteLimit: RolloutController.byteLimit
         ) { session in
             _ = try await session.readRetained(within: Self.patience) { message in
                 _ = fleet.saw(message, of: nil, at: 0)
