@@ -8,7 +8,8 @@ import Glibc
 /// certificates. The broker keeps the session by the client's id, not by this.
 ///
 /// `@unchecked Sendable`: it is used by one thread at a time. The thread that makes it hands it over through the
-/// mailbox and forgets it; from then on only the link's thread touches it.
+/// mailbox and forgets it; from then on only the link's thread touches it, and ``StandIn`` while that is away, behind a
+/// lock through which it comes back.
 final class ClientHandle: @unchecked Sendable {
     let sink = CallbackSink()
     let version: MQTTVersion

@@ -5,8 +5,8 @@ import Threading
 /// The loop's thread comes back through the lock, so that the handle is used by one thread at a time.
 final class StandIn: Sendable {
     fileprivate struct State {
-        // Safe because it is used behind the lock, and by no one else until ``end()``.
-        nonisolated(unsafe) var handle: ClientHandle?
+        /// Until ``StandIn/end()`` only used behind the lock.
+        var handle: ClientHandle?
         /// What it could not write of a PINGREQ.
         var rest: [UInt8] = []
         /// How often the thread was away.

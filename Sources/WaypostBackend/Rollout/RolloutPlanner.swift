@@ -77,6 +77,8 @@ package struct RolloutPlanner {
                 _ = fleet.saw(message, of: nil, at: 0)
                 documents.saw(message, topics)
             }
+            // Stages and checks would be those of another fleet.
+            plan.faults += session.loss.notices
         }
         plan.base = kept.base?.id.revision
         plan.next = candidate.id.revision
