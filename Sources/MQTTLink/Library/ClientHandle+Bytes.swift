@@ -38,6 +38,31 @@ extension ClientHandle {
         }
     }
 
+    /// Lets the library read bytes that were received here, and nothing of what waits in the socket.
+    ///
+    /// It reads them from another socket, which has the number of its own as long as that takes. Not with TLS.
+    func read(received bytes: [UInt8]) -> Step {
+        let number = socket
+        let kind = SOCK_STREAM.rawValue | SOCK_NONBLOCK.rawValue | SOCK_CLOEXEC.rawValue
+        var pair: [Int32] = [-1, -1]
+        let kept = fcntl(number, F_DUPFD_CLOEXEC, 0)
+        defer { for descriptor in pair + [kept] where descriptor >= 0 { close(descriptor) } }
+        guard kept >= 0, socketpair(AF_UNIX, Int32(kind), 0, &pair) == 0,
+            Glibc.write(pair[1], bytes, bytes.count) == bytes.count, Self.put(pair[0], at: number)
+        else { return Step(code: MOSQ_ERR_ERRNO.rawValue, systemCode: errno) }
+        let step = read()
+        // Where it has found the end, it has closed that number.
+        if socket == number, !Self.put(kept, at: number) {
+            return Step(code: MOSQ_ERR_ERRNO.rawValue, systemCode: errno)
+        }
+        return step
+    }
+
+    /// Gives a descriptor another number, too.
+    private static func put(_ descriptor: Int32, at number: Int32) -> Bool {
+        dup2(descriptor, number) == number && fcntl(number, F_SETFD, FD_CLOEXEC) == 0
+    }
+
     /// Lets the library read what OpenSSL has decrypted, and nothing of what waits in the socket.
     func readDecrypted() -> Step {
         guard let session, let socket = SSL_get_rbio(session), let nothing = BIO_new(BIO_s_mem()) else {

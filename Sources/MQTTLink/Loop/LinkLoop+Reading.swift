@@ -62,25 +62,37 @@ extension LinkLoop {
 
     private func found(_ bytes: UnsafeRawBufferPointer, _ handle: ClientHandle) -> ReadOutcome? {
         switch frames.saw(bytes) {
-        case .admitted:
-            wakeFrom(1, handle)
-            return nil
-        case .incomplete(let present):
-            if isTLS { return cutHeader(bytes, handle) }
-            // When the peer is gone no more of it comes, and the library must find the end.
-            if isHungUp { return outcome(of: handle.read(), handle) }
-            // A piece of a header stays where it is, or the next look would begin in its middle.
-            wakeFrom(present + 1, handle)
-            return .fine
+        case .admitted: return giveHeld(handle)
+        case .incomplete: return isTLS ? cutHeader(bytes, handle) : hold(bytes, handle)
         case .tooLarge(let size):
             guard !frames.isInHeader else {
                 return .refused(.packetTooLarge(bytes: size, limit: configuration.packetLimit))
             }
-            wakeFrom(1, handle)
-            skipping = SkippedPacket()
+            skipping = SkippedPacket(beginning: frames.takeHeld())
             return nil
         case .malformed(let text): return .refused(.protocolViolation(text))
         }
+    }
+
+    /// Takes a piece of a header from the socket.
+    ///
+    /// It must not wait there for the rest: a socket's buffer stays charged with all that came in one segment with it,
+    /// 64 KiB on loopback, and may then be too full to let the broker send any more.
+    private func hold(_ bytes: UnsafeRawBufferPointer, _ handle: ClientHandle) -> ReadOutcome? {
+        guard case .bytes(bytes.count) = handle.receive(into: UnsafeMutableRawBufferPointer(mutating: bytes))
+        else { return .refused(.closedByBroker) }
+        frames.hold(bytes)
+        return nil
+    }
+
+    /// The header is complete: what was held of it goes before the rest.
+    private func giveHeld(_ handle: ClientHandle) -> ReadOutcome? {
+        let held = frames.takeHeld()
+        guard !held.isEmpty, let packet = frames.next else { return nil }
+        guard isSilent(packet) else { return ended(handle.read(received: held), handle) }
+        frames.removeNext()
+        skipping = SkippedPacket(beginning: held)
+        return nil
     }
 
     /// A header ends in another TLS record, where no look reaches before this one is read.
@@ -101,14 +113,6 @@ extension LinkLoop {
     /// The end of the connection, if the library has found it.
     func ended(_ step: ClientHandle.Step, _ handle: ClientHandle) -> ReadOutcome? {
         step.isFine && handle.socket >= 0 ? nil : .ended(step)
-    }
-
-    /// Has poll sleep until so many bytes wait in the socket.
-    private func wakeFrom(_ count: Int, _ handle: ClientHandle) {
-        guard !isTLS, count != lowWaterMark else { return }
-        lowWaterMark = count
-        var value = Int32(count)
-        setsockopt(handle.socket, SOL_SOCKET, SO_RCVLOWAT, &value, socklen_t(MemoryLayout<Int32>.size))
     }
 
     // MARK: Past the library

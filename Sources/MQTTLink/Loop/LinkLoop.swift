@@ -33,7 +33,6 @@ final class LinkLoop {
     /// Some of them are written, and the library has to wait until the others are.
     var isWritingOwnBytes = false
     let peekBuffer: PeekBuffer
-    var lowWaterMark = 1
     /// The peer has closed its side, or the connection is broken.
     var isHungUp = false
     var attempt: ConnectAttempt?
@@ -239,7 +238,6 @@ final class LinkLoop {
         skipped = []
         (ownBytes, isWritingOwnBytes) = ([], false)
         refusedSubscriptions.connectionEnded()
-        lowWaterMark = 1
         connection = nil
         keepAlive = nil
         for origin in inFlight.lostAll() { settle(origin, .lost) }

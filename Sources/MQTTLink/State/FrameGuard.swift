@@ -35,6 +35,8 @@ struct FrameGuard: Sendable {
     private var first = 0
     /// The part of the next header that the library has read already.
     private var begun: [UInt8] = []
+    /// The part of the next header that was received, and that the library has not read.
+    private var held: [UInt8] = []
     /// Whether the library is in the middle of ``next``.
     private(set) var isReading = false
 
@@ -46,14 +48,14 @@ struct FrameGuard: Sendable {
     /// Whether the library has read the beginning of a header.
     var isInHeader: Bool { !begun.isEmpty }
 
-    /// What waits to be read, from the beginning of a packet on or where ``beganHeader(_:)`` ended.
+    /// What waits to be read, from the beginning of a packet on or where ``beganHeader(_:)`` or ``hold(_:)`` ended.
     mutating func saw(_ bytes: UnsafeRawBufferPointer) -> Finding {
         precondition(
             next == nil, "looked at \(bytes.count) bytes with \(ahead.count - first) packets not read")
         (ahead, first) = ([], 0)
         var start = 0
         while start < bytes.count {
-            let prefix = start == 0 ? begun : []
+            let prefix = start == 0 ? begun + held : []
             switch Self.header(prefix, UnsafeRawBufferPointer(rebasing: bytes[start...])) {
             case .partial: return ahead.isEmpty ? .incomplete(bytes.count) : .admitted
             case .malformed(let text): return ahead.isEmpty ? .malformed(text) : .admitted
@@ -75,6 +77,15 @@ struct FrameGuard: Sendable {
 
     /// The library was let read the beginning of a header, which ends in the middle of what can be peeked at.
     mutating func beganHeader(_ bytes: UnsafeRawBufferPointer) { begun += bytes }
+
+    /// A piece of a header was received, and is kept until the rest is there.
+    mutating func hold(_ bytes: UnsafeRawBufferPointer) { held += bytes }
+
+    /// The beginning of a header whose end was found.
+    mutating func takeHeld() -> [UInt8] {
+        defer { held = [] }
+        return held
+    }
 
     /// The library was let read, and reported so many packets; returns their bytes.
     mutating func read(reported: Int) -> Int {

@@ -19,6 +19,11 @@ struct SkippedPacket: Sendable {
     /// The bytes of the header and of the whole packet, once they are known.
     private var layout: (header: Int, total: Int)?
 
+    /// - Parameter bytes: what was read of its header by now.
+    init(beginning bytes: [UInt8] = []) {
+        for byte in bytes { withUnsafeBytes(of: byte) { read($0) } }
+    }
+
     /// How many bytes must be read next, at most; 0 at its end.
     ///
     /// Byte by byte as long as the header is not known: what follows the packet is not ours.

@@ -82,6 +82,28 @@ struct BrokenTrafficTests {
         }
     }
 
+    /// The rest of a header comes after a while, or not at all while its beginning waits in a full buffer.
+    @Test(arguments: [7, 11])
+    func `a flood goes on, wherever the socket's buffer cuts a header`(size: Int) async throws {
+        let count = (4 << 20) / size
+        let broker = try FakeBroker { connection in
+            let version = try connection.accept()
+            // Beside its header and its topic, each of which has a length.
+            let payload = [UInt8](repeating: 7, count: size - 5)
+            let message = FakeConnection.publish("t", payload, id: 0, version: version)
+            try connection.write([UInt8](repeatElement(message, count: count).joined()))
+            try connection.write(FakeConnection.publish("end", [], id: 1, version: version))
+            try connection.behave(version: version)
+        }
+        defer { broker.end() }
+        let configuration = try MQTTLinkConfiguration.test(url: broker.url) { $0.protocolVersion = .v311 }
+        try await withLink(configuration) { _, recorder in
+            let messages = try await recorder.received(count + 1)
+            #expect(messages.last?.topic == "end")
+            #expect(recorder.reasons.isEmpty)
+        }
+    }
+
     @Test func `the same packet id twice is two messages and two acknowledgements`() async throws {
         let broker = try FakeBroker { connection in
             let version = try connection.accept()

@@ -53,6 +53,39 @@ struct LargeMessageTests {
         return ids(broker.log.events)
     }
 
+    @Test(arguments: [MQTTLinkConfiguration.ProtocolVersion.v311, .v5])
+    func `headers that come byte by byte are those of messages, acknowledgements and pings all the same`(
+        version: MQTTLinkConfiguration.ProtocolVersion
+    ) async throws {
+        try await withBroker(Setting(isSecured: false, version: version)) { connection in
+            let version = try connection.accept()
+            func trickle(_ bytes: [UInt8]) throws {
+                for byte in bytes.prefix(8) {
+                    try connection.write([byte])
+                    usleep(2_000)
+                }
+                try connection.write(Array(bytes.dropFirst(8)))
+            }
+            try trickle(
+                FakeConnection.publish(
+                    "large", [UInt8](repeating: 7, count: 300_000), id: 2, version: version))
+            try trickle(FakeConnection.publish("ok", [2], id: 3, version: version))
+            var packet = try connection.readPacket()
+            while packet.type != 3 { packet = try connection.readPacket() }
+            try trickle([0xD0, 0, 0x40, 2] + packet.body[3..<5])
+            try connection.behave(version: version)
+        } configure: {
+            $0.maximumPacketSize = 2_000
+        } _: { broker, link, recorder async throws in
+            #expect(try await recorder.received(1).map(\.topic) == ["ok"])
+            #expect(recorder.skipped.map(\.topic) == ["large"])
+            #expect(try await acknowledged(broker, 2) == [2, 3])
+            link.publish([OutgoingMessage(1, "a", "x")])
+            #expect(try await recorder.settled(1).map(\.result) == [.acknowledged])
+            #expect(recorder.reasons.isEmpty)
+        }
+    }
+
     @Test(arguments: Setting.all)
     func `a message beyond the limit is skipped, acknowledged and reported, and the link goes on`(
         setting: Setting

@@ -19,6 +19,8 @@ struct FrameGuardTests {
         var isReading: Bool { frames.isReading }
         func saw(_ bytes: [UInt8]) -> FrameGuard.Finding { bytes.withUnsafeBytes { frames.saw($0) } }
         func beganHeader(_ bytes: [UInt8]) { bytes.withUnsafeBytes { frames.beganHeader($0) } }
+        func hold(_ bytes: [UInt8]) { bytes.withUnsafeBytes { frames.hold($0) } }
+        func takeHeld() -> [UInt8] { frames.takeHeld() }
         func read(reported: Int) -> Int { frames.read(reported: reported) }
         func removeNext() { frames.removeNext() }
     }
@@ -117,6 +119,21 @@ struct FrameGuardTests {
         #expect(frames.read(reported: 1) == bytes.count)
         #expect(frames.saw(packet(3, 5)) == .admitted)
         #expect(!frames.isReading)
+    }
+
+    @Test(arguments: 1...3)
+    func `a header that is held is continued, and given out once`(cut: Int) {
+        let frames = Frames(limit: 1_000_000)
+        let bytes = packet(3, 200_000)
+        for byte in bytes[..<cut] {
+            #expect(frames.saw([byte]) == .incomplete(1))
+            frames.hold([byte])
+        }
+        #expect(frames.saw(Array(bytes[cut..<100])) == .admitted)
+        #expect(frames.takeHeld() == Array(bytes[..<cut]) && frames.takeHeld().isEmpty)
+        #expect(!frames.isReading && frames.next?.size == bytes.count)
+        #expect(frames.read(reported: 1) == bytes.count)
+        #expect(frames.saw(packet(3, 5)) == .admitted)
     }
 
     @Test(arguments: 0..<50 as Range<UInt64>)
