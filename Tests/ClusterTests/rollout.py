@@ -16,6 +16,7 @@ from agent import ROOT, Agent, say
 GROUP = "lobby"
 URL = "scheme://router/demo"
 BAD_URL = "scheme://router/demo2"
+ECHO = "waypost-rollout-witness/echo"
 
 
 def a_map(revision, target):
@@ -31,10 +32,11 @@ class Witness:
         self.lock = threading.Lock()
         # Agents that are connected, and what each has said of its maps last.
         self.online, self.applied = set(), {}
+        self.echo = threading.Event()
         self.reset()
         self.client = client.Client(
             "waypost-rollout-witness", ports,
-            [f"{ROOT}/@{GROUP}/rollout", f"{ROOT}/+/map/applied", f"{ROOT}/+/state"], self.received)
+            [f"{ROOT}/@{GROUP}/rollout", f"{ROOT}/+/map/applied", f"{ROOT}/+/state", ECHO], self.received)
         cluster.wait_for("the witness to be connected", lambda: self.client.is_online)
 
     def reset(self):
@@ -43,7 +45,22 @@ class Witness:
             self.on_next, self.were_on_next = set(), set()
             self.decided = self.last_back = None
 
+    def wait_until_calm(self):
+        """Until the broker has nothing left to do: ten thousand agents that go leave it work for a minute."""
+        quick = 0
+
+        def answers():
+            nonlocal quick
+            self.echo.clear()
+            self.client.publish(ECHO, b"?")
+            quick = quick + 1 if self.echo.wait(0.2) else 0
+            return quick == 5
+        cluster.wait_for("the broker to be calm", answers, limit=600, every=0.2)
+
     def received(self, topic, payload):
+        if topic == ECHO:
+            self.echo.set()
+            return
         now = time.monotonic()
         name, _, kind = topic.removeprefix(f"{ROOT}/").partition("/")
         with self.lock:
@@ -185,6 +202,7 @@ class Check:
             self.put(path)
             cluster.wait_for(
                 "all to have the map", lambda: self.witness.have(base) >= self.agents, limit=600, every=1)
+            self.witness.wait_until_calm()
             self.roll_out(
                 name, self.agents, next_path, status, least, *words, "--spread", "1s")
             if status == 3:
@@ -193,6 +211,7 @@ class Check:
             simulation.terminate()
             simulation.wait(timeout=120)
             cluster.wait_for("all to be gone", lambda: not self.witness.online, limit=600, every=1)
+            self.witness.wait_until_calm()
 
     # Real ones.
 

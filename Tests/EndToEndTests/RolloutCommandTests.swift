@@ -113,6 +113,15 @@ struct RolloutCommandTests {
         #expect(again.status == 1 && again.errorLines.first?.contains("rev above 42") == true, "\(again)")
     }
 
+    @Test func `a plan that did not read all of the fleet speaks against itself`() async throws {
+        let scene = try await Scene()
+        let settings = try BackendConfiguration(broker: scene.broker.url, name: "ops")
+        let map = Relocation(document: RolloutScene.map(42), .map)
+        let plan = try await RolloutPlanner(settings, group: "lobby", RolloutOptions(), byteLimit: 4_096)
+            .plan(map, id: "r-7")
+        #expect(plan.faults.contains { $0.contains("dropped") }, "\(plan.faults)")
+    }
+
     @Test func `a map that changes no URL needs no traffic`() async throws {
         let scene = try await Scene(20)
         let same = try String(contentsOfFile: scene.base, encoding: .utf8)

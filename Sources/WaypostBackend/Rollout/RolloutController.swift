@@ -11,7 +11,7 @@ package struct RolloutController: Sendable {
     /// How long the broker may take to send what it keeps.
     private static let patience = Duration.seconds(30)
     /// Documents of ten thousand agents.
-    static let byteLimit = 512 << 20
+    package static let byteLimit = 512 << 20
 
     let settings: BackendConfiguration
     let group: String

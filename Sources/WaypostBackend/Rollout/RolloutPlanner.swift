@@ -14,9 +14,14 @@ package struct RolloutPlanner {
     private let settings: BackendConfiguration
     private let group: String
     private let options: RolloutOptions
+    private let byteLimit: Int
 
-    package init(_ settings: BackendConfiguration, group: String, _ options: RolloutOptions) {
-        (self.settings, self.group, self.options) = (settings, group, options)
+    /// - Parameter byteLimit: how much of the fleet's documents may wait here to be read.
+    package init(
+        _ settings: BackendConfiguration, group: String, _ options: RolloutOptions,
+        byteLimit: Int = RolloutController.byteLimit
+    ) {
+        (self.settings, self.group, self.options, self.byteLimit) = (settings, group, options, byteLimit)
     }
 
     private var topics: Topics { settings.topics }
@@ -71,7 +76,7 @@ package struct RolloutPlanner {
             settings, required: [topics.state(of: "+")],
             useful: Array(RolloutFleet.filters(topics).dropFirst().dropLast())
                 + [topics.routes(of: "+"), topics.contract(of: "+")],
-            byteLimit: RolloutController.byteLimit
+            byteLimit: byteLimit
         ) { session in
             _ = try await session.readRetained(within: Self.patience) { message in
                 _ = fleet.saw(message, of: nil, at: 0)
