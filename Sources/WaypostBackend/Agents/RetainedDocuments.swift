@@ -83,20 +83,17 @@ package struct RetainedDocuments: Sendable {
         if let kept = json(topics.health(of: agent)), kept["boot"] != health["boot"] {
             found.append("the broker's health is of an earlier start of the agent")
         }
-        let layers = health["map"]?["layers"]?.arrayValue ?? []
-        func inForce(_ name: String) -> Int64? {
-            layers.first { $0["layer"]?.stringValue == name }?["rev"]?.intValue
-        }
+        let layers = Health(health).map.layers
         if let kept = json(topics.map(of: .agent(agent))), let revision = MapFile.revision(kept),
-            revision != inForce("agent")
+            case let inForce = layers.first(where: { $0.name == "agent" })?.revision, revision != inForce
         {
-            let now = inForce("agent").map { "rev \($0)" } ?? "none"
+            let now = inForce.map { "rev \($0)" } ?? "none"
             found.append("the broker keeps map rev \(revision) for it, and in force is \(now)")
         }
-        if let kept = json(topics.applied(of: agent))?["layers"]?.arrayValue {
-            let then = kept.map { "\($0["layer"]?.stringValue ?? "?") \($0["rev"]?.intValue ?? 0)" }
-            let now = layers.map { "\($0["layer"]?.stringValue ?? "?") \($0["rev"]?.intValue ?? 0)" }
-            if then != now { found.append("the broker's map/applied is not what is in force") }
+        if let kept = json(topics.applied(of: agent)).flatMap({ try? AppliedMap($0) }),
+            MapSummary(kept).layers != layers
+        {
+            found.append("the broker's map/applied is not what is in force")
         }
         return found
     }

@@ -10,7 +10,8 @@ package struct Roster: Sendable {
         package var stateJSON: JSONValue?
         package var health: Health?
         /// The map in force, from `map/applied`.
-        package var map: JSONValue?
+        package var map: AppliedMap?
+        package var mapJSON: JSONValue?
         /// When we saw that it came or went, by our clock; nil when it was so already.
         package fileprivate(set) var seenAt: Int64?
         /// When it gave its health to us; nil when it is what the broker kept.
@@ -24,6 +25,8 @@ package struct Roster: Sendable {
 
         /// The map in force, as far as it said so.
         package var mapSummary: MapSummary? { map.map { MapSummary($0) } ?? health?.map }
+        /// The layers in force; from health alone they have no digest and no time.
+        package var layers: [AppliedMap.Layer] { map?.layers ?? health?.map.layers ?? [] }
 
         /// Whether it is there; nil when that is not known.
         package var isOnline: Bool? { state?.isOnline(withHealthOf: health?.epoch) }
@@ -88,7 +91,8 @@ package struct Roster: Sendable {
             bytes += size - (members[agent]?.healthBytes ?? 0)
             members[agent]?.healthBytes = size
         case .applied:
-            members[agent, default: Member()].map = json
+            members[agent, default: Member()].map = try? AppliedMap(json)
+            members[agent]?.mapJSON = json
             bytes += size - (members[agent]?.mapBytes ?? 0)
             members[agent]?.mapBytes = size
         case .reply, .log, .failure, .routes, .contract, .navigation:
@@ -134,7 +138,7 @@ package struct Roster: Sendable {
         var object: [String: JSONValue] = [
             "agent": .string(agent), "online": member.isOnline.map(JSONValue.bool) ?? .null,
             "state": member.stateJSON ?? .null,
-            "health": member.health?.json ?? .null, "map": member.map ?? .null,
+            "health": member.health?.json ?? .null, "map": member.mapJSON ?? .null,
         ]
         let error = clockError(of: agent)
         if error != 0 { object["clockAheadMs"] = .int(error) }

@@ -194,15 +194,14 @@ struct AgentPage {
     }
 
     private func map() -> [TextTable.Entry] {
-        guard let json = member?.map else { return [] }
-        let summary = MapSummary(json)
+        guard let map = member?.map else { return [] }
+        let summary = MapSummary(map)
         return [entry("entries", summary.text)]
             + [summary.refusal].compactMap(\.self).map { entry("refused", $0) }
-            + (json["inactive"]?.arrayValue ?? []).map { inactive in
-                let number = Int(clamping: inactive["index"]?.intValue ?? 0).addingReportingOverflow(1)
-                    .partialValue
-                let place = "entry \(number) of \(inactive["layer"]?.stringValue ?? "?")"
-                return entry("inactive", "\(place): \(inactive["reason"]?.stringValue ?? "?")")
+            + map.inactive.map { inactive in
+                // From 1, as people count.
+                let number = inactive.index.addingReportingOverflow(1).partialValue
+                return entry("inactive", "entry \(number) of \(inactive.layer): \(inactive.reason)")
             }
     }
 

@@ -67,9 +67,8 @@ struct LocalCheck {
 
     /// A map that the agent refused; the one before it is in force.
     static func refusedMap(_ map: MapSummary) -> [DoctorFinding] {
-        guard let refusal = map.refusal else { return [] }
-        let name = map.json["refused"]?["name"]?.stringValue ?? ""
-        let advice = CodeExplanation.find(name).first?.advice ?? "correct the map"
+        guard let refusal = map.refusal, let code = map.refused?.code else { return [] }
+        let advice = CodeExplanation.find(code.name).first?.advice ?? "correct the map"
         return [
             DoctorFinding(
                 "map", .failed, refusal,

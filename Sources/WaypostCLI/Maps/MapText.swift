@@ -17,7 +17,7 @@ struct MapText {
     func lines(_ maps: AgentMaps) -> [TerminalText] {
         let counts = maps.counts
         var lines: [TerminalText] = [
-            "\(style.bold("\(maps.agent)")): \(MapSummary.counted(active: Int64(counts.active), inactive: Int64(counts.inactive))), as of \(Timestamp.local(maps.asOf))"
+            "\(style.bold("\(maps.agent)")): \(MapSummary.counted(active: counts.active, inactive: counts.inactive)), as of \(Timestamp.local(maps.asOf))"
         ]
         let acting = Set(maps.acting)
         for layer in maps.layers.reversed() { lines += self.lines(layer, acting) }
@@ -113,8 +113,8 @@ struct MapText {
             ]
         }
         let counts = MapSummary.counted(
-            active: Int64(max(0, answer.applied.entries - answer.applied.inactive.count)),
-            inactive: Int64(answer.applied.inactive.count))
+            active: max(0, answer.applied.entries - answer.applied.inactive.count),
+            inactive: answer.applied.inactive.count)
         let layers = answer.applied.layers.map { layer in
             let name = layer.name == "agent" ? "map" : layer.name
             return layer.revision.map { "\(name) rev \($0)" } ?? name

@@ -13,7 +13,6 @@ extension FleetState {
                 "held": [],
             ]
         }
-        let applied = member.mapSummary?.json ?? .null
         return [
             "asOf": .int(asOf), "found": true, "nearest": [],
             "row": FleetView.json(of: row, self, now: now),
@@ -24,8 +23,8 @@ extension FleetState {
                 override.until &-= roster.clockError(of: agent, now: now)
                 return override.json
             } ?? .null,
-            "waiting": .init(member.health?.waitingText), "maps": Self.layers(of: applied),
-            "refused": Self.refusal(of: applied), "held": .array(member.health?.held ?? []),
+            "waiting": .init(member.health?.waitingText), "maps": Self.layersJSON(of: member),
+            "refused": Self.json(of: member.mapSummary?.refused), "held": .array(member.health?.held ?? []),
         ]
     }
 
@@ -54,25 +53,26 @@ extension FleetState {
         ]
     }
 
-    private static func layers(of applied: JSONValue) -> JSONValue {
+    private static func layersJSON(of member: Roster.Member) -> JSONValue {
         .array(
-            (applied["layers"]?.arrayValue ?? []).map { layer in
-                let name = layer["layer"]?.stringValue ?? "?"
-                let inactive = (applied["inactive"]?.arrayValue ?? []).count { $0["layer"] == .string(name) }
+            member.layers.map { layer in
+                let inactive = (member.map?.inactive ?? []).count { $0.layer == layer.name }
                 return [
-                    "layer": .string(name), "revision": layer["rev"] ?? .null, "at": layer["at"] ?? .null,
-                    "digest": layer["digest"] ?? .null, "inactive": .int(Int64(inactive)),
+                    "layer": .string(layer.name), "revision": .init(layer.revision),
+                    "at": layer.at == 0 ? .null : .int(layer.at),
+                    "digest": layer.digest.isEmpty ? .null : .string(layer.digest),
+                    "inactive": .int(Int64(inactive)),
                     "state": .string(inactive == 0 ? "active" : "inactive"),
                 ]
             })
     }
 
-    static func refusal(of applied: JSONValue) -> JSONValue {
-        guard let refused = applied["refused"], refused.objectValue != nil else { return .null }
+    static func json(of refused: AppliedMap.Refused?) -> JSONValue {
+        guard let refused else { return .null }
         return [
-            "layer": refused["layer"] ?? .null, "revision": refused["rev"] ?? .null,
-            "code": refused["code"] ?? .null, "name": refused["name"] ?? .null,
-            "detail": refused["detail"] ?? .null, "at": refused["at"] ?? .null,
+            "layer": .string(refused.layer), "revision": .init(refused.revision),
+            "code": .int(Int64(refused.code.number)), "name": .string(refused.code.name),
+            "detail": .string(refused.detail), "at": .int(refused.at),
         ]
     }
 
@@ -103,26 +103,20 @@ extension FleetState {
         }
         struct Refusal: Hashable {
             var revision: Int64?
-            var code: Int64
-            var name: String
+            var code: Code
             var detail: String
         }
         var inForce: [String: [Int64?: Use]] = [:]
         var refused: [String: [Refusal: Use]] = [:]
         for (agent, member) in roster.members {
-            let applied = member.mapSummary?.json ?? .null
-            let idle = Set((applied["inactive"]?.arrayValue ?? []).compactMap { $0["layer"]?.stringValue })
-            for layer in applied["layers"]?.arrayValue ?? [] {
-                guard let name = layer["layer"]?.stringValue else { continue }
-                inForce[name, default: [:]][layer["rev"]?.intValue, default: Use()].add(agent)
-                if idle.contains(name) { inForce[name]?[layer["rev"]?.intValue]?.inactive += 1 }
+            let idle = Set((member.map?.inactive ?? []).map(\.layer))
+            for layer in member.layers {
+                inForce[layer.name, default: [:]][layer.revision, default: Use()].add(agent)
+                if idle.contains(layer.name) { inForce[layer.name]?[layer.revision]?.inactive += 1 }
             }
-            if let one = applied["refused"], let layer = one["layer"]?.stringValue {
-                let key = Refusal(
-                    revision: one["rev"]?.intValue, code: one["code"]?.intValue ?? 0,
-                    name: one["name"]?.stringValue ?? "?",
-                    detail: (one["detail"]?.stringValue ?? "").cut(to: 300))
-                refused[layer, default: [:]][key, default: Use()].add(agent)
+            if let one = member.mapSummary?.refused {
+                let key = Refusal(revision: one.revision, code: one.code, detail: one.detail.cut(to: 300))
+                refused[one.layer, default: [:]][key, default: Use()].add(agent)
             }
         }
         let names = Set(inForce.keys).union(refused.keys).sorted().prefix(500)
@@ -141,8 +135,9 @@ extension FleetState {
                             {
                                 .object(
                                     $1.members.merging([
-                                        "revision": .init($0.revision), "code": .int($0.code),
-                                        "name": .string($0.name), "detail": .string($0.detail),
+                                        "revision": .init($0.revision),
+                                        "code": .int(Int64($0.code.number)), "name": .string($0.code.name),
+                                        "detail": .string($0.detail),
                                     ]) { $1 })
                             }),
                     ]

@@ -97,7 +97,7 @@ package struct Health: Sendable, Hashable {
     package var override: LevelOverride? { log["override"].flatMap { LevelOverride($0) } }
     /// The map in force.
     package var map: MapSummary {
-        get { MapSummary(self["map"] ?? .null) }
+        get { self["map"].flatMap { try? MapSummary($0) } ?? MapSummary() }
         set { self["map"] = newValue.json }
     }
     /// Of the routes that matter most, how opens ended: `[{"route","opened","failed","intercepted","ms"}]`.

@@ -7,12 +7,12 @@ package struct AppliedMap: Payload, Hashable {
         /// `agent`, `@group` or `patch`.
         package var name = ""
         package var revision: Int64?
-        /// SHA-256 of the document's bytes, as `sha256:` and 64 hex digits.
+        /// SHA-256 of the document's bytes, as `sha256:` and 64 hex digits; empty in a ``MapSummary``.
         package var digest = ""
-        /// When it was applied, in milliseconds since 1970.
+        /// When it was applied, in milliseconds since 1970; 0 in a ``MapSummary``.
         package var at: Int64 = 0
 
-        package init(name: String, revision: Int64?, digest: String, at: Int64) {
+        package init(name: String, revision: Int64?, digest: String = "", at: Int64 = 0) {
             self.name = name
             self.revision = revision
             self.digest = digest
@@ -24,8 +24,8 @@ package struct AppliedMap: Payload, Hashable {
         package mutating func describe(_ fields: inout PayloadFields) {
             fields.required("layer", &name)
             fields.optional("rev", &revision, orNull: true)
-            fields.optional("digest", &digest)
-            fields.optional("at", &at)
+            fields.optional("digest", &digest, unless: "")
+            fields.optional("at", &at, unless: 0)
         }
     }
 
