@@ -295,6 +295,17 @@ struct RolloutCaseTests {
         #expect(scene.outcome == .done)
     }
 
+    @Test func `agents to which the broker gives no candidate get it again when they are chosen`() throws {
+        var scene = try RolloutScene(200)
+        scene.crowd.weather.isCandidateKept = false
+        scene.options.stages = [.count(5), .share(100_000)]
+        try scene.start()
+        scene.run()
+        #expect(scene.outcome == .done && scene.revisions == [42: 200])
+        // Once at the start, once for those of each stage, and cleared at the end.
+        #expect(scene.published.count { $0.topic == scene.topics.candidate(of: "lobby") } == 4)
+    }
+
     @Test func `a broker that brings an old control document back is put right`() throws {
         var scene = try scene()
         let topic = scene.topics.rollout(of: "lobby")

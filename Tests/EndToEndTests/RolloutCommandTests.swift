@@ -246,6 +246,21 @@ struct RolloutCommandTests {
         try await eventually("all to have the map") { try await scene.revisions() == [42: 60] }
     }
 
+    @Test func `where the broker keeps nothing of the agents, they are asked who is there`() async throws {
+        let scene = try await Scene()
+        let backend = try await Backend(broker: scene.broker.url)
+        for agent in 1...60 {
+            for topic in ["state", "health", "map/applied", "routes", "contract"] {
+                try await backend.publish("", to: "waypost/v1/kiosk-\(agent)/\(topic)", retain: true)
+            }
+        }
+        await backend.disconnect()
+        let plan = try await scene.run("rollout", "plan", "--group", "lobby", "--file", scene.next)
+        #expect(plan.status == 0 && plan.output.contains { $0.contains("is not known") }, "\(plan)")
+        let ending = try await scene.start().ending()
+        #expect(ending.status == 0 && ending.output.last == "done", "\(ending)")
+    }
+
     @Test func `real agents go forward, and back when a path is not found`() async throws {
         let broker = try await TestBroker.start()
         defer { broker.end() }

@@ -145,10 +145,8 @@ final class Intake: Sendable {
             case nil:
                 let admission = arrival(of: message, from: "").admission
                 let name = message.topic.quoted
-                reject(
-                    Failure(.badField, "topic \(name) contains a name that is not allowed"), of: "",
-                    admission
-                )
+                let detail = "topic \(name) is none of this agent's, or has a name that is not allowed"
+                reject(Failure(.badField, detail), of: "", admission)
             }
         }
         return dispatch(&commands, at: now)

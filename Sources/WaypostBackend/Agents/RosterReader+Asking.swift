@@ -15,16 +15,35 @@ extension RosterReader {
     /// - Returns: the agents, and whether all answers that came could be read.
     /// - Throws: ``BackendError`` when there is no broker, or when it does not allow it.
     package func ask(spread: Int64) async throws -> (roster: Roster, isComplete: Bool) {
+        var roster = Roster(topics: settings.topics)
+        let isComplete = try await ask(.all, spread: spread) { agent, health in
+            roster.saw(Self.birth(of: agent, health, settings.topics))
+            roster.answered(agent, health)
+        }
+        return (roster, isComplete)
+    }
+
+    /// The same of a group, each agent as the two documents that a broker would have kept of it: state and health.
+    func ask(group: String, spread: Int64, _ saw: (MQTTMessage) -> Void) async throws {
+        let topics = settings.topics
+        _ = try await ask(.group(group), spread: spread) { agent, health in
+            saw(Self.birth(of: agent, health, topics))
+            saw(MQTTMessage(topic: topics.health(of: agent), payload: health.serialized(), retain: true))
+        }
+    }
+
+    private func ask(
+        _ audience: Audience, spread: Int64, _ answered: (_ agent: String, _ health: JSONValue) -> Void
+    ) async throws -> Bool {
         let topics = settings.topics
         let command = Command(sending: .ping(spread: spread), isTimed: settings.signer != nil)
         let payload =
-            try settings.signer?.payload(command, to: .all, from: settings.name) ?? command.encoded()
-        var roster = Roster(topics: topics)
+            try settings.signer?.payload(command, to: audience, from: settings.name) ?? command.encoded()
         var isComplete = true
         try await BackendSession.with(
             settings, required: [topics.reply(of: "+", to: settings.name)]
         ) { session in
-            try await session.publish(.json(topics.command(to: .all, from: settings.name), payload))
+            try await session.publish(.json(topics.command(to: audience, from: settings.name), payload))
             func now() -> Int64 { Int64(clamping: MonotonicTime.now / 1_000_000) }
             let end = now() + spread
             var last = end
@@ -45,22 +64,19 @@ extension RosterReader {
                     let json = message.json, let reply = try? Reply(json), reply.id == command.id,
                     reply.code == .ok
                 else { continue }
-                roster.isThere(agent, reply.result)
+                answered(agent, reply.result)
                 last = max(last, now())
             }
         }
-        return (roster, isComplete)
+        return isComplete
     }
-}
 
-extension Roster {
     /// An agent has answered with its health: it is online.
-    fileprivate mutating func isThere(_ agent: String, _ health: JSONValue) {
+    private static func birth(of agent: String, _ health: JSONValue, _ topics: Topics) -> MQTTMessage {
         let state = AgentState(
             isOnline: true, epoch: health["epoch"]?.intValue ?? 0, boot: health["boot"]?.stringValue ?? "",
             reason: .birth, agent: agent, version: health["version"]?.stringValue ?? "?",
             mqtt: Int(clamping: health["mqtt"]?.intValue ?? 0))
-        saw(MQTTMessage(topic: topics.state(of: agent), payload: state.encoded(), retain: true))
-        answered(agent, health)
+        return MQTTMessage(topic: topics.state(of: agent), payload: state.encoded(), retain: true)
     }
 }

@@ -116,11 +116,15 @@ package struct RolloutController: Sendable {
     private func read(
         _ director: inout RolloutDirector, _ record: inout RolloutAuditFile?, in session: BackendSession
     ) async throws {
+        let reader = RolloutReader(settings, group: group)
         var entries: [[UInt8]] = []
+        var isPresenceKept = false
         _ = try await session.readRetained(within: Self.patience) { message in
             director.saw(message, at: Self.now)
             if isAudit(message) { entries.append(message.payload) }
+            if reader.isKeptState(message) { isPresenceKept = true }
         }
+        if !isPresenceKept { try await reader.ask { director.saw($0, at: Self.now) } }
         guard record != nil else { return }
         for entry in entries { try record?.saw(entry) }
         try record?.flush()

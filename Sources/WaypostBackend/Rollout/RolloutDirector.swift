@@ -263,10 +263,13 @@ package struct RolloutDirector: Sendable {
         heal(because: nil, at: now)
     }
 
+    /// How often something is published again, in milliseconds.
+    static let pauseOfHealing: Int64 = 5_000
+
     /// Publishes again what the broker should keep and does not, or what an agent says that it did not get.
     private mutating func heal(because agent: String?, at now: Int64) {
         // One publish serves all that ask at the same time.
-        guard let control, now - clock.lastHealing >= 5_000 else { return }
+        guard let control, now - clock.lastHealing >= Self.pauseOfHealing else { return }
         clock.lastHealing = now
         let isAsked = agent != nil
         let map = restored ?? (isPromoted ? next : base)
@@ -279,6 +282,14 @@ package struct RolloutDirector: Sendable {
         if isAsked || kept.control.map({ $0.order < control.order }) ?? true {
             add(topics.rollout(of: group), control.encoded())
         }
+    }
+
+    /// Publishes the new map again: some brokers keep a message for one of their nodes, and agents at the others, which
+    /// subscribe to it when they are chosen, get nothing.
+    mutating func sendCandidateAgain(at now: Int64) {
+        guard let next, now - clock.lastHealing >= Self.pauseOfHealing else { return }
+        clock.lastHealing = now
+        add(topics.candidate(of: group), next.payload)
     }
 
     // MARK: Steps

@@ -122,7 +122,7 @@ struct RolloutGates {
     }
 
     /// The agents that are chosen and online, and those of them that have not said that they have the candidate.
-    private var chosen: (all: Int, silent: Int) {
+    var chosen: (all: Int, silent: Int) {
         var (all, silent) = (0, 0)
         for (name, agent) in fleet.agents where agent.isOnline && control.chooses(name, agent.number) {
             // One that went back or refused has said so.

@@ -45,9 +45,9 @@ public struct RolloutPlan: Sendable {
     /// Whether nothing speaks against it.
     public var isClear: Bool { faults.isEmpty }
 
-    /// The entries that have no effect somewhere, by their places from 0.
-    package var foreseen: Set<Int> {
-        Set(builds.flatMap { $0.diff?.inactive ?? [] }.map { $0.number - 1 })
+    /// The entries that have no effect somewhere, by their places from 0; nil when no routes are known.
+    package var foreseen: Set<Int>? {
+        builds.isEmpty ? nil : Set(builds.flatMap { $0.diff?.inactive ?? [] }.map { $0.number - 1 })
     }
 
     package var json: JSONValue {

@@ -71,7 +71,9 @@ package struct RolloutPlanner {
         var plan = RolloutPlan(group: group)
         var fleet = RolloutFleet(group: group, salt: id, topics: topics)
         var documents = Documents()
-        let kept = try await RolloutReader(settings, group: group).kept()
+        let reader = RolloutReader(settings, group: group)
+        let kept = try await reader.kept()
+        var isPresenceKept = false
         try await BackendSession.with(
             settings, required: [topics.state(of: "+")],
             useful: Array(RolloutFleet.filters(topics).dropFirst().dropLast())
@@ -81,10 +83,12 @@ package struct RolloutPlanner {
             _ = try await session.readRetained(within: Self.patience) { message in
                 _ = fleet.saw(message, of: nil, at: 0)
                 documents.saw(message, topics)
+                if reader.isKeptState(message) { isPresenceKept = true }
             }
             // Stages and checks would be those of another fleet.
             plan.faults += session.loss.notices
         }
+        if !isPresenceKept { try await reader.ask { _ = fleet.saw($0, of: nil, at: 0) } }
         plan.base = kept.base?.id.revision
         plan.next = candidate.id.revision
         plan.known = fleet.agents.count
@@ -162,6 +166,10 @@ package struct RolloutPlanner {
         _ kept: RolloutDirector.Kept, id: String
     ) {
         if plan.known == 0 { plan.faults.append("no agent at this broker is in the group \(group)") }
+        if plan.known > 0, plan.builds.isEmpty {
+            plan.notices.append(
+                "the broker sends no routes of these agents: what the map does there is not known")
+        }
         if let running = kept.control, !running.state.isOver {
             plan.faults.append("roll-out \(running.id) of @\(group) is \(running.state.rawValue)")
         }

@@ -58,6 +58,26 @@ package struct RolloutReader: Sendable {
         }
     }
 
+    // MARK: Who is there
+
+    /// Whether the broker has kept that message to say who is there.
+    func isKeptState(_ message: MQTTMessage) -> Bool {
+        if message.retain, case (_, .state)? = topics.outbound(message.topic) { true } else { false }
+    }
+
+    /// Over how many milliseconds agents spread their answers.
+    private static let spread: Int64 = 2_000
+
+    /// Asks the group's agents who is there, for a broker that sends no retained messages to a subscription with a
+    /// wildcard.
+    func ask(_ saw: (MQTTMessage) -> Void) async throws {
+        do {
+            try await RosterReader(settings).ask(group: group, spread: Self.spread, saw)
+        } catch let error as BackendError where error.kind == .denied {
+            settings.logger.notice("it is not known who is in @\(group): \(error)")
+        }
+    }
+
     // MARK: The status
 
     /// What the roll-out looks like; nil when there was none.

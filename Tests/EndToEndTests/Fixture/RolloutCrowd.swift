@@ -46,6 +46,8 @@ struct RolloutCrowd {
         var flapping = 0.0
         /// The part whose health fails after the change.
         var reddening = 0.0
+        /// Whether the broker gives the candidate to an agent that is chosen after it was published.
+        var isCandidateKept = true
     }
 
     let group: String
@@ -144,6 +146,13 @@ struct RolloutCrowd {
                 agents[index].base = document.id
                 return decide(index, at: now, isNew: true)
             }
+        case topics.candidate(of: group):
+            let id = RolloutDirector.Document(message.payload)?.id
+            return receivers(only).flatMap { index -> [MQTTMessage] in
+                guard choice(index, at: now)?.needsCandidate == true else { return [] }
+                agents[index].candidate = id?.digest
+                return decide(index, at: now)
+            }
         default: return []
         }
     }
@@ -153,7 +162,7 @@ struct RolloutCrowd {
     }
 
     private mutating func decide(_ index: Int, at now: Int64, isNew: Bool = false) -> [MQTTMessage] {
-        if choice(index, at: now)?.needsCandidate == true {
+        if weather.isCandidateKept, choice(index, at: now)?.needsCandidate == true {
             agents[index].candidate = agents[index].member.control?.next.digest
         }
         let choice = choice(index, at: now)
