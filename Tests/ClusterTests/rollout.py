@@ -172,7 +172,7 @@ class Check:
             controller.returncode == status,
             f"{name}: status {controller.returncode} and not {status}: {output[-1500:]}")
         self.expect(had >= least, f"{name}: {had} agents had it, and not {least}: {output[-1500:]}")
-        if status == 1 and had:
+        if controller.returncode == 1 and had:
             cluster.wait_for(
                 f"{name}: all to be back", lambda: self.witness.seconds_back is not None, limit=60)
             seconds = self.witness.seconds_back
