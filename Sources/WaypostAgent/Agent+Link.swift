@@ -159,7 +159,8 @@ extension Agent {
         guard let link = reloadable.withLock(\.link) else { return }
         let filters = groups.map { topics.candidate(of: $0) }
         guard isWanted else { return link.unsubscribe(filters) }
-        AgentThreads.start { _ = await link.subscribe(filters.map { Subscription($0, qos: .atLeastOnce) }) }
+        let subscriptions = filters.map { Subscription($0, qos: qos(of: $0)) }
+        AgentThreads.start { _ = await link.subscribe(subscriptions) }
     }
 
     // MARK: Publishing

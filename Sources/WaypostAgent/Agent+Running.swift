@@ -152,9 +152,14 @@ extension Agent {
             topics.echo(of: configuration.agent), topics.command(to: .agent(configuration.agent), from: "+"),
         ]
         link.subscriptions = topics.filters(of: configuration.agent, groups: configuration.groups).map {
-            Subscription($0, qos: .atLeastOnce, noLocal: !own.contains($0))
+            Subscription($0, qos: qos(of: $0), noLocal: !own.contains($0))
         }
         return link
+    }
+
+    /// With which QoS it subscribes to a filter.
+    func qos(of filter: String) -> QoS {
+        configuration.groupQoS == 0 && topics.isOfGroup(filter) ? .atMostOnce : .atLeastOnce
     }
 
     // MARK: Stop

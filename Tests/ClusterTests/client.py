@@ -38,8 +38,9 @@ class Ended(Exception):
 class Client:
     """Publishes and subscribes at QoS 1, in a thread of its own; its session is kept by the brokers."""
 
-    def __init__(self, name, ports, filters, received):
+    def __init__(self, name, ports, filters, received, qos=1):
         self.name, self.ports, self.filters, self.received = name, ports, filters, received
+        self.qos = qos
         self.lock = threading.Lock()
         # What waits, and what was sent and not acknowledged, both in the order of `publish`.
         self.waiting = collections.deque()
@@ -112,7 +113,7 @@ class Client:
         kind, body = self.expect(0x20)
         if body[1] != 0:
             raise Ended(f"CONNACK {body[1]}")
-        filters = b"".join(field(each.encode()) + b"\x01" for each in self.filters)
+        filters = b"".join(field(each.encode()) + bytes([self.qos]) for each in self.filters)
         self.write(packet(0x82, struct.pack(">H", 1) + filters))
         kind, body = self.expect(0x90)
         if any(code & 0x80 for code in body[2:]):

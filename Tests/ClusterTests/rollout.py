@@ -36,7 +36,9 @@ class Witness:
         self.reset()
         self.client = client.Client(
             "waypost-rollout-witness", ports,
-            [f"{ROOT}/@{GROUP}/rollout", f"{ROOT}/+/map/applied", f"{ROOT}/+/state", ECHO], self.received)
+            [f"{ROOT}/@{GROUP}/rollout", f"{ROOT}/+/map/applied", f"{ROOT}/+/state", ECHO], self.received,
+            # NATS cuts topics with @ at 1.
+            qos=0)
         cluster.wait_for("the witness to be connected", lambda: self.client.is_online)
 
     def reset(self):
@@ -227,7 +229,9 @@ class Check:
         names = [f"real-{number}" for number in range(1, self.real + 1)]
         for name in names:
             self.processes.append(
-                Agent(name, urls, self.nodes.folder, self.program, "--group", GROUP))
+                Agent(
+                    name, urls, self.nodes.folder, self.program, "--group", GROUP, "--group-qos",
+                    "0" if self.nodes.engine == "nats" else "1"))
         for each in self.processes:
             cluster.wait_for(f"{each.name} to be online", each.is_online, every=0.5)
         base = self.write(a_map(self.revision + 1, "scheme://router/demo1"))

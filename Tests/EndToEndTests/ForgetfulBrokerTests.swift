@@ -24,6 +24,15 @@ struct ForgetfulBrokerTests {
         #expect(try await site.run("agents", "--spread", "1s").status == 64)
     }
 
+    @Test func `for a broker that can't do better, what is for groups comes at QoS 0`() async throws {
+        let site = try await Site.open(["--demo", "--group", "lobby", "--group-qos", "0"])
+        for line in ["@lobby/cmd/+ (QoS 0)", "@all/map (QoS 0)", "k1/cmd/+ (QoS 1)"] {
+            try await site.broker.waitForLog(containing: "waypost/v1/" + line)
+        }
+        let ending = try await site.run("open", "scheme://router/demo", "--group", "lobby", "--wait", "30")
+        #expect(ending.status == 0, "\(ending)")
+    }
+
     @Test func `a simulated fleet answers, too, each once`() async throws {
         let broker = try await TestBroker.start()
         defer { broker.end() }

@@ -93,6 +93,8 @@ private final class ExampleScene: Sendable {
             ("map undo --agent k1", "map undo --yes --agent k1"),
             ("forget kiosk-9", "forget kiosk-9 --yes"),
             ("clear --agent kiosk-9", "clear --agent kiosk-9 --yes"), ("--yes --yes", "--yes"),
+            // It must not end before it is cancelled.
+            ("sleep --args '[5000]'", "sleep --args '[500000]'"),
             // Stages of minutes, and an hour behind them.
             ("--dwell 10m,5m", ""), ("--dwell 1m --without-traffic", ""), (" --tail 0s", ""),
             ("rollout start", "rollout start \(Self.pace)"),
@@ -109,7 +111,10 @@ private final class ExampleScene: Sendable {
         agent =
             try hasAgent
             ? AgentProcess(
-                "k1", broker: broker.url, arguments: ["--demo", "--group", "lobby", "--intake-rate", "0"])
+                "k1", broker: broker.url,
+                arguments: [
+                    "--demo", "--group", "lobby", "--intake-rate", "0", "--handler-deadline", "600",
+                ])
             : nil
         try await agent?.online()
         home = NSTemporaryDirectory() + "waypost-examples-\(UUID().uuidString)"

@@ -45,6 +45,11 @@ public struct AgentConfiguration: Sendable {
     public var mapExpiry: MapExpiry
     /// How often health is published; 30 s unless set, ± 10 %.
     public var healthInterval: Duration
+    /// The QoS of the subscriptions to the topics of groups, 0 or 1; 1 unless set.
+    ///
+    /// 0 is for a broker that delivers them wrongly at QoS 1, a cluster of NATS before 2.14; what is sent to a group while
+    /// the agent is away then does not reach it.
+    public var groupQoS: Int
     /// How long a stop may take; 10 s unless set.
     public var stopWithin: Duration
 
@@ -65,6 +70,7 @@ public struct AgentConfiguration: Sendable {
         trust = MapTrust()
         mapExpiry = .keep
         healthInterval = .seconds(30)
+        groupQoS = 1
         stopWithin = .seconds(10)
     }
 }

@@ -71,6 +71,10 @@ package struct AgentNumber: Sendable {
             "How long the broker waits before it publishes that the agent is lost, with MQTT 5; 0 is not at all.",
             0...3_600, unit: "seconds", .word(\.link.willDelay)),
         AgentNumber(
+            "group-qos",
+            "The QoS of what is sent to groups; 0 is for a cluster of NATS before 2.14, which cuts such topics at 1.",
+            0...1, .number(\.groupQoS)),
+        AgentNumber(
             "health-interval", "Time between two health documents, plus or minus 10 %.", 1...86_400,
             unit: "seconds", .duration(\.healthInterval)),
         AgentNumber(

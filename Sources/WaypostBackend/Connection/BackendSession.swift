@@ -60,7 +60,9 @@ package final class BackendSession: Sendable {
     private static func subscription(_ filter: String, _ topics: Topics) -> Subscription {
         // At QoS 1 a broker sends only as many retained messages as fit into its queue, at QoS 0 all.
         let rosters = [topics.state(of: "+"), topics.health(of: "+"), topics.applied(of: "+")]
-        return Subscription(filter, qos: rosters.contains(filter) ? .atMostOnce : .atLeastOnce)
+        // Documents of a group come again with each connection, and NATS cuts their topics at QoS 1.
+        let isState = rosters.contains(filter) || topics.isOfGroup(filter)
+        return Subscription(filter, qos: isState ? .atMostOnce : .atLeastOnce)
     }
 
     /// The session at the first broker of the list that gives one.

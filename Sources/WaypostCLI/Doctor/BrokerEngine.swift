@@ -98,7 +98,7 @@ enum BrokerEngine: Sendable, Hashable {
         case .nats:
             (
                 "NATS", "it refuses MQTT 5, and a topic of its own",
-                "without 3 replicas what waits for an agent is gone with its node"
+                "before 2.14 a cluster cuts topics with an @ at QoS 1, so that agents need --group-qos 0; without 3 replicas what waits for an agent is gone with its node"
             )
         case .emqx:
             (

@@ -173,9 +173,12 @@ final class Simulation: Sendable {
                 .map { Subscription($0) }
         } else if number == 0, !plan.hasOwnSessions {
             // One reads for all: what is for others is not looked at.
-            configuration.subscriptions = ["cmd/+", "map", "map/patch", "map/next", "rollout"].map {
-                Subscription("\(plan.topics.root)/+/\($0)")
-            }
+            configuration.subscriptions =
+                [Subscription("\(plan.topics.root)/+/cmd/+")]
+                // The documents of groups are among them, see `BackendSession`.
+                + ["map", "map/patch", "map/next", "rollout"].map {
+                    Subscription("\(plan.topics.root)/+/\($0)", qos: .atMostOnce)
+                }
         }
         let session = SimulationSession(number, configuration, of: agent, in: self)
         sessions.withLock { $0[number] = session }

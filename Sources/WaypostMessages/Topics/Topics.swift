@@ -73,7 +73,10 @@ package struct Topics: Sendable, Hashable {
         return (group, .audit(slot: slot))
     }
 
-    /// The filters that an agent in `groups` subscribes to, all at QoS 1.
+    /// Whether a topic, or a filter, is one of a group.
+    package func isOfGroup(_ topic: String) -> Bool { topic.hasPrefix("\(root)/@") }
+
+    /// The filters that an agent in `groups` subscribes to.
     package func filters(of agent: String, groups: [String]) -> [String] {
         let audiences = [Audience.all] + groups.map(Audience.group)
         return ["\(root)/\(agent)/cmd/+", map(of: .agent(agent)), patch(of: agent), echo(of: agent)]
