@@ -88,7 +88,8 @@ struct RosterTests {
     private static let now: Int64 = 1_795_216_999_123
 
     private var troubled: Roster {
-        let (now, refused) = (Self.now, #"{"layer":"agent","rev":3,"code":422,"name":"CHAIN","detail":"a circle"}"#)
+        let now = Self.now
+        let refused = #"{"layer":"agent","rev":3,"code":422,"name":"CHAIN","detail":"a circle"}"#
         return roster([
             ("a-fine/state", state("online", "birth", at: now - 7_200_000)),
             ("a-fine/health", health("green", at: now - 10_000)),
