@@ -128,7 +128,7 @@ struct EventPageTests {
             lines = events.compactMap { $0["msg"]?.stringValue } + lines
             before = result["next"].flatMap { $0 == .null ? nil : #","before":\#($0.text)"# } ?? ""
             pages += 1
-        } while !before.isEmpty && pages < 500
+        } while !before.isEmpty && pages < 1_700
         #expect(lines == (1...1_700).map { "line \($0)" })
         #expect(pages > 3)
 
@@ -141,7 +141,7 @@ struct EventPageTests {
                 (result["events"]?.arrayValue ?? []).compactMap { $0["msg"]?.stringValue } + errors
             before = result["next"].flatMap { $0 == .null ? nil : #","before":\#($0.text)"# } ?? ""
             pages += 1
-        } while !before.isEmpty && pages < 500
+        } while !before.isEmpty && pages < 1_700
         #expect(errors == (1...17).map { "line \($0 * 100)" })
 
         let other = try await ask("other", #""before":{"boot":"another","seq":900}"#).result

@@ -67,7 +67,8 @@ import WaypostMessages
         }
         #expect(replies.values.allSatisfy { $0 == .ok || $0.number == 429 })
         // In KiB; the recorder of the test has all answers, some KiB each.
-        #expect(try memory() - before < 200 << 10)
+        let growth = try memory() - before
+        #expect(growth < 200 << 10 || !Sanitizer.isAbsent)
         try await harness.close()
     }
 
