@@ -107,7 +107,7 @@ private struct Broken: Error, CustomStringConvertible {
         let harness = try await AgentHarness(
             router: router([
                 Feature(name: "Shop", setUpDeadline: .seconds(2), prepare: hang),
-                Feature(name: "Cart", prepare: hang),
+                Feature(name: "Cart", setUpDeadline: .seconds(3_600), prepare: hang),
             ])
         ) { $0.limits.handlerDeadline = .seconds(1) }
         #expect(try await harness.command(#"{"id":"c1","type":"open","url":"app://home"}"#).code == .ok)
