@@ -306,6 +306,20 @@ struct RolloutCaseTests {
         #expect(scene.published.count { $0.topic == scene.topics.candidate(of: "lobby") } == 4)
     }
 
+    @Test func `agents that stay silent get the candidate again a few times, not all the time`() throws {
+        var scene = try RolloutScene(200)
+        scene.crowd.weather.isCandidateKept = false
+        scene.crowd.weather.isCandidateLost = true
+        try scene.start()
+        scene.run()
+        guard case .paused? = scene.outcome else {
+            Issue.record("\(scene.outcome as Any)")
+            return
+        }
+        let candidates = scene.published.count { $0.topic == scene.topics.candidate(of: "lobby") }
+        #expect((3...6).contains(candidates), "\(candidates)")
+    }
+
     @Test func `a broker that brings an old control document back is put right`() throws {
         var scene = try scene()
         let topic = scene.topics.rollout(of: "lobby")

@@ -281,9 +281,8 @@ extension RolloutDirector {
             return pause("\(breach.name): \(breach.found); the limit is \(breach.limit)")
         }
         askCanaries(control)
-        if gates.chosen.silent > 0, gates.elapsed >= control.spread + Self.pauseOfHealing {
-            sendCandidateAgain(at: now)
-        }
+        let late = gates.elapsed - control.spread
+        if late >= Self.pauseOfHealing, gates.areReportsMissing { sendCandidateAgain(after: late, at: now) }
         let dwell = options.dwell(of: control.stage)
         if gates.elapsed >= dwell {
             if gates.areConclusive { return nextStage(why: "stage \(control.stage + 1) passed", at: now) }

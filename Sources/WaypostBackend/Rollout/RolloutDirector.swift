@@ -286,8 +286,10 @@ package struct RolloutDirector: Sendable {
 
     /// Publishes the new map again: some brokers keep a message for one of their nodes, and agents at the others, which
     /// subscribe to it when they are chosen, get nothing.
-    mutating func sendCandidateAgain(at now: Int64) {
-        guard let next, now - clock.lastHealing >= Self.pauseOfHealing else { return }
+    ///
+    /// A map for ten thousand agents is a load: it goes 5, 10, 20, … s after they should have said something.
+    mutating func sendCandidateAgain(after time: Int64, at now: Int64) {
+        guard let next, now - clock.lastHealing >= max(Self.pauseOfHealing, time / 2) else { return }
         clock.lastHealing = now
         add(topics.candidate(of: group), next.payload)
     }

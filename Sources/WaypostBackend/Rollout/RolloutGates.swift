@@ -122,7 +122,7 @@ struct RolloutGates {
     }
 
     /// The agents that are chosen and online, and those of them that have not said that they have the candidate.
-    var chosen: (all: Int, silent: Int) {
+    private var chosen: (all: Int, silent: Int) {
         var (all, silent) = (0, 0)
         for (name, agent) in fleet.agents where agent.isOnline && control.chooses(name, agent.number) {
             // One that went back or refused has said so.
@@ -135,9 +135,12 @@ struct RolloutGates {
         return (all, silent)
     }
 
+    /// Whether so many chosen agents say nothing that the stage can't pass.
+    var areReportsMissing: Bool { chosen.silent * 10 > chosen.all }
+
     private var reports: Gate {
         let (all, silent) = chosen
-        let isMissing = silent * 10 > all
+        let isMissing = areReportsMissing
         let isDue = elapsed > options.grace + control.spread
         return Gate(
             name: "reports",

@@ -48,6 +48,8 @@ struct RolloutCrowd {
         var reddening = 0.0
         /// Whether the broker gives the candidate to an agent that is chosen after it was published.
         var isCandidateKept = true
+        /// Whether it never arrives.
+        var isCandidateLost = false
     }
 
     let group: String
@@ -149,7 +151,9 @@ struct RolloutCrowd {
         case topics.candidate(of: group):
             let id = RolloutDirector.Document(message.payload)?.id
             return receivers(only).flatMap { index -> [MQTTMessage] in
-                guard choice(index, at: now)?.needsCandidate == true else { return [] }
+                guard !weather.isCandidateLost, choice(index, at: now)?.needsCandidate == true else {
+                    return []
+                }
                 agents[index].candidate = id?.digest
                 return decide(index, at: now)
             }
