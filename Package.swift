@@ -181,7 +181,9 @@ let package = Package(
         // Without its web server, which is there only with the trait; the page is tested by scripts/test --console.
         .testTarget(
             name: "WaypostConsoleTests",
-            dependencies: ["Waypost", "MQTTLink", "WaypostMessages", "WaypostBackend", "WaypostConsole"]),
+            dependencies: [
+                "Waypost", "MQTTLink", "WaypostMessages", "WaypostBackend", "WaypostConsole", "TestSupport",
+            ]),
         .testTarget(
             name: "IntegrationTests",
             dependencies: ["Waypost", "MQTTLink", "WaypostMessages", "WaypostCLI", "TestSupport"],

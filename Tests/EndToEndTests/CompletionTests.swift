@@ -16,7 +16,7 @@ struct CompletionTests {
         let process = Process()
         process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
         process.arguments = arguments
-        let pipe = Pipe()
+        let pipe = Pipe.forOneChild()
         process.standardInput = pipe
         let ends = EventLog<Int32>()
         process.terminationHandler = { ends.append($0.terminationStatus) }

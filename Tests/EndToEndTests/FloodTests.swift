@@ -58,7 +58,7 @@ struct FloodTests {
             "-c", #"{ "$0" logcat --json --broker "$1" 2>&3 | { read line <"$2"; tail -c 200; }; } 3>&1"#,
             RunningCommand.executable.path, broker.url, go,
         ]
-        let output = Pipe()
+        let output = Pipe.forOneChild()
         shell.standardOutput = output
         let text = EventLog<String>()
         let ended = EventLog<Int32>()

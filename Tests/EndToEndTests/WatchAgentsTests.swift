@@ -155,7 +155,7 @@ struct WatchAgentsTests {
             "-c", #""$0" logcat --broker "$1" 2>/dev/null | head -n 1"#, RunningCommand.executable.path,
             site.broker.url,
         ]
-        let output = Pipe()
+        let output = Pipe.forOneChild()
         shell.standardOutput = output
         let lines = EventLog<String>()
         shell.terminationHandler = { lines.append("ended with \($0.terminationStatus)") }

@@ -116,7 +116,7 @@ struct `Standard error that nobody reads` {
 
 /// A pipe that is full until it is read.
 private final class FullPipe: Sendable {
-    private let pipe = Pipe()
+    private let pipe = Pipe.forOneChild()
 
     struct Failure: Error { var code: Int32 }
 

@@ -1,3 +1,4 @@
+import Foundation
 import MQTTLink
 import Threading
 public import Waypost
@@ -100,7 +101,10 @@ public final class Backend: Sendable {
     ) async throws -> Reply {
         let topic = topics.reply(of: agent, to: sender)
         let json = try await json(after: count, on: "the reply to \(id)") { seen in
-            guard seen.topic == topic, let json = seen.json else { return nil }
+            // Most are about other commands, and some are long.
+            guard seen.topic == topic, Data(seen.text.utf8).range(of: Data(id.utf8)) != nil,
+                let json = seen.json
+            else { return nil }
             return json["id"]?.stringValue == id && json["status"]?.stringValue != "accepted" ? json : nil
         }
         return try Reply(json)
@@ -151,13 +155,10 @@ public final class Backend: Sendable {
         reader.cancel()
     }
 
+    // Each message is read once, however many come: reading all of them for each would keep the threads of all tests.
     private func json(
         after count: Int = 0, on what: String, find: @escaping @Sendable (Seen) -> JSONValue?
     ) async throws -> JSONValue {
-        try await log.wait(for: what) { seen in seen.dropFirst(count).contains { find($0) != nil } }
-        guard let found = log.events.dropFirst(count).lazy.compactMap(find).first else {
-            throw Failure(description: "\(what) did not come")
-        }
-        return found
+        try await log.first(what, after: count, find)
     }
 }

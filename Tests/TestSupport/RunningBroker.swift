@@ -30,7 +30,7 @@ final class RunningBroker: Sendable {
         let shell = Process()
         shell.executableURL = URL(fileURLWithPath: "/bin/sh")
         shell.arguments = ["-c", Self.script, executable, configuration]
-        let (input, output, log) = (Pipe(), Pipe(), Pipe())
+        let (input, output, log) = (Pipe.forOneChild(), Pipe.forOneChild(), Pipe.forOneChild())
         shell.standardInput = input
         shell.standardOutput = output
         shell.standardError = log
@@ -56,24 +56,6 @@ final class RunningBroker: Sendable {
         try? lifeline.close()
         shell.withLock { $0.waitUntilExit() }
     }
-}
-
-private let startLock = NSLock()
-
-/// Runs something that starts a process, which inherits what signals are blocked.
-///
-/// The threads that tests run on are libdispatch's, and those block nearly all: a child of theirs would never see
-/// its SIGTERM, nor a shell the end of its own children. One at a time: Foundation's own preparations for a child
-/// have crashed when several threads were at them.
-public func withNoSignalBlocked<Value>(_ body: () throws -> Value) rethrows -> Value {
-    startLock.lock()
-    defer { startLock.unlock() }
-    var none = sigset_t()
-    var before = sigset_t()
-    sigemptyset(&none)
-    pthread_sigmask(SIG_SETMASK, &none, &before)
-    defer { pthread_sigmask(SIG_SETMASK, &before, nil) }
-    return try body()
 }
 
 /// A port that was free a moment ago.

@@ -42,7 +42,7 @@ public final class RunningCommand: Sendable {
             // The one that scripts/mutants sets is for all of the code.
             .filter { !$0.key.hasPrefix("WAYPOST_") || $0.key == "WAYPOST_MUTANT" }
             .merging(environment) { _, new in new }
-        let (output, errors, source) = (Pipe(), Pipe(), Pipe())
+        let (output, errors, source) = (Pipe.forOneChild(), Pipe.forOneChild(), Pipe.forOneChild())
         process.standardOutput = output
         process.standardError = standardError ?? errors
         process.standardInput = source

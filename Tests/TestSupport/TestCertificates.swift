@@ -107,7 +107,7 @@ public struct TestCertificates: Sendable {
         process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
         process.arguments = ["openssl"] + arguments.split(separator: " ").map(String.init)
         process.currentDirectoryURL = URL(fileURLWithPath: directory)
-        let output = Pipe()
+        let output = Pipe.forOneChild()
         process.standardOutput = output
         process.standardError = output
         try withNoSignalBlocked { try process.run() }

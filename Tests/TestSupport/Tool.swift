@@ -1,6 +1,6 @@
 import Foundation
 
-/// A program of the system's, run to its end; what it prints fits into a pipe.
+/// A program of the system's, run to its end.
 public enum Tool {
     /// How it ended.
     public struct Ending: Sendable {
@@ -10,24 +10,27 @@ public enum Tool {
         public var output: String
     }
 
-    /// Runs a program that is on PATH, without blocking a thread.
-    public static func run(_ program: String, _ arguments: [String]) async throws -> Ending {
+    /// Runs a program that is on PATH, or that a path names, without blocking a thread that tests share.
+    ///
+    /// - Parameter hasErrors: whether what it prints on standard error belongs to the output.
+    public static func run(
+        _ program: String, _ arguments: [String] = [], hasErrors: Bool = false
+    ) async throws -> Ending {
         let process = Process()
-        let output = Pipe()
+        let pipe = Pipe.forOneChild()
         process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
         process.arguments = [program] + arguments
-        process.standardOutput = output
-        let status: Int32 = try await withCheckedThrowingContinuation { ended in
-            process.terminationHandler = { ended.resume(returning: $0.terminationStatus) }
-            do {
-                try withNoSignalBlocked { try process.run() }
-            } catch {
-                process.terminationHandler = nil
-                ended.resume(throwing: error)
-            }
+        process.standardOutput = pipe
+        if hasErrors { process.standardError = pipe }
+        let (endings, texts) = (EventLog<Int32>(), EventLog<String>())
+        process.terminationHandler = { endings.append($0.terminationStatus) }
+        try withNoSignalBlocked { try process.run() }
+        let handle = pipe.fileHandleForReading
+        Thread.detachNewThread {
+            texts.append(String(decoding: (try? handle.readToEnd()) ?? Data(), as: UTF8.self))
+            try? handle.close()
         }
-        let text = String(decoding: try output.fileHandleForReading.readToEnd() ?? Data(), as: UTF8.self)
-        try output.fileHandleForReading.close()
-        return Ending(status: status, output: text)
+        let status = try await endings.first("the end of \(program)") { $0 }
+        return Ending(status: status, output: try await texts.first("the output of \(program)") { $0 })
     }
 }

@@ -8,12 +8,12 @@ import Waypost
 @testable import WaypostMessages
 
 @Suite struct `The AsyncAPI document` {
-    @Test func `is whole, and its examples fit its schemas`() throws {
-        let run = try PayloadCheck.run([])
+    @Test func `is whole, and its examples fit its schemas`() async throws {
+        let run = try await PayloadCheck.run([])
         #expect(run.status == 0, "\(run.output)")
     }
 
-    @Test func `has every reply and report that the encoders can write`() throws {
+    @Test func `has every reply and report that the encoders can write`() async throws {
         let time = TurnedClock.start
         var wire: [(String, [UInt8])] = []
         for code in Code.all where code.status != nil {
@@ -55,7 +55,7 @@ import Waypost
         applied.inactive = [.init(layer: "patch", index: 0, reason: "no such route")]
         applied.conditional = [.init(layer: "patch", index: 1, state: .depends, reason: "after 5")]
         wire.append(("waypost/v1/k1/map/applied", applied.encoded()))
-        let run = try PayloadCheck.run(wire)
+        let run = try await PayloadCheck.run(wire)
         #expect(run.status == 0, "\(run.output)")
     }
 
@@ -89,7 +89,7 @@ import Waypost
         _ = try await harness.event { $0.level == .error }
 
         let wire = harness.published.events.map { ($0.topic, $0.payload) }
-        let run = try PayloadCheck.run(wire)
+        let run = try await PayloadCheck.run(wire)
         #expect(run.status == 0, "\(run.output)")
         for channel in ["applied", "events", "failures", "health", "replies", "routes"] {
             #expect(run.output.contains(" \(channel)"), "nothing was seen of \(channel)")
@@ -111,8 +111,8 @@ import Waypost
         ("echo", #"{"boot":"7ZK3M9QA","nonce":"01KA8W0C6R2V0S5B6S0G0Y4T3N","extra":1}"#, "extra"),
         ("status", "{}", "no topic"),
     ])
-    func `finds what does not fit`(topic: String, payload: String, finding: String) throws {
-        let run = try PayloadCheck.run([("waypost/v1/k1/\(topic)", Array(payload.utf8))])
+    func `finds what does not fit`(topic: String, payload: String, finding: String) async throws {
+        let run = try await PayloadCheck.run([("waypost/v1/k1/\(topic)", Array(payload.utf8))])
         #expect(run.status == 1)
         #expect(run.output.contains(finding), "\(run.output)")
     }
@@ -122,24 +122,15 @@ import Waypost
 
 /// `scripts/validate-payloads`, run over a capture.
 private enum PayloadCheck {
-    static func run(_ wire: [(topic: String, payload: [UInt8])]) throws -> (status: Int32, output: String) {
+    static func run(_ wire: [(topic: String, payload: [UInt8])]) async throws -> Tool.Ending {
         let path = NSTemporaryDirectory() + "waypost-wire-\(UUID().uuidString).jsonl"
         defer { try? FileManager.default.removeItem(atPath: path) }
-        let process = Process()
-        process.executableURL =
+        let script =
             URL(fileURLWithPath: #filePath).deletingLastPathComponent()
             .appendingPathComponent("../../scripts/validate-payloads").standardizedFileURL
-        if !wire.isEmpty {
-            let capture = try WireCapture(path: path)
-            for message in wire { capture.take(topic: message.topic, payload: message.payload) }
-            process.arguments = [path]
-        }
-        let pipe = Pipe()
-        process.standardOutput = pipe
-        process.standardError = pipe
-        try process.run()
-        let data = pipe.fileHandleForReading.readDataToEndOfFile()
-        process.waitUntilExit()
-        return (process.terminationStatus, String(decoding: data, as: UTF8.self))
+        if wire.isEmpty { return try await Tool.run(script.path, hasErrors: true) }
+        let capture = try WireCapture(path: path)
+        for message in wire { capture.take(topic: message.topic, payload: message.payload) }
+        return try await Tool.run(script.path, [path], hasErrors: true)
     }
 }

@@ -1,30 +1,24 @@
 #if compiler(>=6.3)  // SE-0492
 import Foundation
+import TestSupport
 import Testing
 
 /// What an executable finds that lists nothing: `LinkedProbe`, which was built beside the tests.
 @Suite struct `Find what was declared` {
-    static func probe(_ arguments: String...) throws -> [String] {
+    static func probe(_ arguments: String...) async throws -> [String] {
         var folder = URL(fileURLWithPath: CommandLine.arguments[0]).deletingLastPathComponent()
         while folder.path != "/",
             !FileManager.default.isExecutableFile(atPath: folder.appendingPathComponent("LinkedProbe").path)
         {
             folder.deleteLastPathComponent()
         }
-        let process = Process()
-        process.executableURL = folder.appendingPathComponent("LinkedProbe")
-        process.arguments = arguments
-        let output = Pipe()
-        process.standardOutput = output
-        try process.run()
-        let text = String(decoding: output.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
-        process.waitUntilExit()
-        #expect(process.terminationStatus == 0)
-        return text.split(separator: "\n").map(String.init)
+        let ending = try await Tool.run(folder.appendingPathComponent("LinkedProbe").path, arguments)
+        #expect(ending.status == 0)
+        return ending.output.split(separator: "\n").map(String.init)
     }
 
-    @Test func `records by hand are registered before the first use`() throws {
-        let lines = try Self.probe()
+    @Test func `records by hand are registered before the first use`() async throws {
+        let lines = try await Self.probe()
         for line in [
             "route probe://hand/:id ByHand 3 page", "route probe://page LinkedProbe.HandPage 0 page",
             "route probe://seite LinkedProbe.HandPage 0 page", "service HandService twice(_:)!",
@@ -33,8 +27,8 @@ import Testing
         }
     }
 
-    @Test func `what is no record or is in conflict is named`() throws {
-        let failures = try Self.probe().filter { $0.hasPrefix("failure") && !$0.contains("year") }
+    @Test func `what is no record or is in conflict is named`() async throws {
+        let failures = try await Self.probe().filter { $0.hasPrefix("failure") && !$0.contains("year") }
         #expect(failures.count == 3)
         #expect(failures.contains { $0.hasSuffix("version 99 is unknown; this build reads version 1") })
         #expect(failures.contains { $0.hasSuffix("0x12345678 is not the magic number of a record") })
@@ -61,13 +55,13 @@ import Testing
         ),
     ]
 
-    @Test(arguments: byHand) func `records by hand are opened`(url: String, line: String) throws {
-        #expect(try Self.probe(url) == [line])
+    @Test(arguments: byHand) func `records by hand are opened`(url: String, line: String) async throws {
+        #expect(try await Self.probe(url) == [line])
     }
 
     #if Macros
-    @Test func `each macro leaves its routes and services`() throws {
-        let lines = try Self.probe().filter { !$0.hasPrefix("failure") }
+    @Test func `each macro leaves its routes and services`() async throws {
+        let lines = try await Self.probe().filter { !$0.hasPrefix("failure") }
         #expect(
             lines == [
                 "route probe://actor/:count LinkedProbe.ActorPage 0 page",
@@ -106,9 +100,9 @@ import Testing
             ])
     }
 
-    @Test func `a pattern whose converter the router has not is a failure with its name`() throws {
+    @Test func `a pattern whose converter the router has not is a failure with its name`() async throws {
         #expect(
-            try Self.probe().contains(
+            try await Self.probe().contains(
                 "failure register probe://closure/<year:y>: the converter year is unknown at byte 17 "
                     + "(declared for Closure)"))
     }
@@ -133,14 +127,14 @@ import Testing
     ]
 
     @Test(arguments: declared)
-    func `what macros declare is opened`(url: String, route: String, value: String) throws {
-        let line = try #require(try Self.probe(url).first)
+    func `what macros declare is opened`(url: String, route: String, value: String) async throws {
+        let line = try #require(try await Self.probe(url).first)
         #expect(line.hasPrefix("OK \(route) \(value) opened "))
     }
 
     @Test(arguments: ["page", "key/page", "static", "route", "key/handler", "key/action"])
-    func `metadata that are given to a macro guard its route`(path: String) throws {
-        let line = try #require(try Self.probe("probe://guarded/\(path)").first)
+    func `metadata that are given to a macro guard its route`(path: String) async throws {
+        let line = try #require(try await Self.probe("probe://guarded/\(path)").first)
         #expect(line == "INTERCEPTED probe://guarded/\(path) - intercepted by login: log in first")
     }
 
@@ -162,8 +156,8 @@ import Testing
         ("protocol=Report&method=total", "OK - 1 "),
     ]
 
-    @Test(arguments: calls) func `exposed methods are called`(query: String, beginning: String) throws {
-        let line = try #require(try Self.probe("scheme://services?\(query)").first)
+    @Test(arguments: calls) func `exposed methods are called`(query: String, beginning: String) async throws {
+        let line = try #require(try await Self.probe("scheme://services?\(query)").first)
         #expect(line.hasPrefix(beginning), "\(line)")
     }
     #endif

@@ -13,7 +13,7 @@ final class TerminalSession: Sendable {
 
     private let log = EventLog<Event>()
     private let process = Process()
-    private let input = Pipe()
+    private let input = Pipe.forOneChild()
 
     /// Runs a shell script on a terminal of that size; in it `$WAYPOST` is the built executable.
     init(_ script: String, rows: Int = 24, columns: Int = 80, environment: [String: String] = [:]) throws {
@@ -26,7 +26,7 @@ final class TerminalSession: Sendable {
             .filter { !$0.key.hasPrefix("WAYPOST_") }
             .merging(["WAYPOST": RunningCommand.executable.path, "TERM": "xterm", "SHELL": "/bin/sh"]) { $1 }
             .merging(environment) { $1 }
-        let output = Pipe()
+        let output = Pipe.forOneChild()
         process.standardInput = input
         process.standardOutput = output
         process.standardError = output
