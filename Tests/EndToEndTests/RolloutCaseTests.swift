@@ -15,7 +15,7 @@ struct RolloutCaseTests {
         -> RolloutScene
     {
         var scene = try RolloutScene(count)
-        scene.options.dwells = [20_000]
+        scene.options.dwells = [.seconds(20)]
         change(&scene)
         try scene.start()
         while scene.control?.stage != 2 {
@@ -36,7 +36,7 @@ struct RolloutCaseTests {
         var number = 0
         while true {
             var scene = try RolloutScene(60)
-            scene.options.dwells = [5_000]
+            scene.options.dwells = [.seconds(5)]
             scene.options.stages = [.count(5), .share(50_000), .share(100_000)]
             scene.crowd.weather.opens = 20
             scene.kills = { $0 == number && $1 == isBefore }
@@ -71,7 +71,7 @@ struct RolloutCaseTests {
         var number = 0
         while true {
             var scene = try RolloutScene(60)
-            scene.options.dwells = [5_000]
+            scene.options.dwells = [.seconds(5)]
             (scene.crowd.weather.opens, scene.crowd.weather.failing) = (20, 1)
             scene.options.limit = nil
             scene.kills = { $0 == number && $1 == isBefore }
@@ -171,7 +171,7 @@ struct RolloutCaseTests {
     {
         var scene = try RolloutScene(100)
         for message in scene.crowd.lose(7) { scene.publish(message) }
-        scene.options.dwells = [10_000]
+        scene.options.dwells = [.seconds(10)]
         try scene.start()
         scene.run()
         #expect(scene.outcome == .done)
@@ -212,7 +212,7 @@ struct RolloutCaseTests {
     @Test func `agents that come and go all the time stop nothing`() throws {
         var scene = try RolloutScene(400)
         scene.crowd.weather.flapping = 0.1
-        scene.options.dwells = [30_000]
+        scene.options.dwells = [.seconds(30)]
         try scene.start()
         scene.run()
         #expect(scene.outcome == .done)
@@ -359,9 +359,9 @@ struct RolloutCaseTests {
 
     @Test func `agents hear from the controller before they would fall back`() throws {
         var scene = try scene {
-            $0.options.hold = 9_000
+            $0.options.hold = .seconds(9)
             $0.options.revertsWhenSilent = true
-            $0.options.dwells = [60_000]
+            $0.options.dwells = [.seconds(60)]
         }
         let onNext = scene.onNext
         scene.advance(seconds: 30)

@@ -10,66 +10,8 @@ import WaypostMessages
 /// `waypost rollout` at a real broker, with simulated and with real agents.
 @Suite(.aFewAtATime, .timeLimit(.minutes(20)))
 struct RolloutCommandTests {
-    /// A broker, a simulated group, and the files of two maps.
-    private final class Scene: Sendable {
-        let broker: TestBroker
-        let simulation: RunningCommand
-        let base: String
-        let next: String
-
-        init(_ count: Int = 60, _ words: [String] = []) async throws {
-            broker = try await TestBroker.start()
-            let folder = NSTemporaryDirectory() + "waypost-rollout-\(UUID().uuidString)"
-            try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
-            (base, next) = (folder + "/41.json", folder + "/42.json")
-            for (path, revision, target) in [(base, 41, "demo1"), (next, 42, "demo2")] {
-                let map =
-                    #"{"id":"m","type":"map","rev":\#(revision),"aud":"@lobby","entries":[{"routerType":1,"orginPath":"scheme://router/demo","targetPath":"scheme://router/\#(target)"}]}"#
-                try Data(map.utf8).write(to: URL(fileURLWithPath: path))
-            }
-            simulation = try RunningCommand(
-                [
-                    "simulate", "--agents", "\(count)", "--groups", "lobby", "--problems", "0%", "--traffic",
-                    "60",
-                    "--log-rate", "0", "--failure-rate", "0", "--map-of", base, "--seed", "7",
-                ] + words, environment: ["WAYPOST_BROKER": broker.url])
-            try await simulation.printed("seed 7")
-            let sent = try await run("relocate", "--group", "lobby", "--file", base, "--yes", "--wait", "0")
-            #expect(sent.status == 0, "\(sent)")
-        }
-
-        deinit { broker.end() }
-
-        func run(_ words: String...) async throws -> RunningCommand.Ending {
-            try await RunningCommand.run(words, environment: ["WAYPOST_BROKER": broker.url])
-        }
-
-        /// Begins to roll the new map out, in short stages.
-        func start(dwell: String = "1s", _ words: String...) throws -> RunningCommand {
-            try RunningCommand(
-                [
-                    "rollout", "start", "--group", "lobby", "--file", next, "--id", "r-7", "--stages",
-                    "5,50%,100%", "--dwell", dwell, "--tail", "0s", "--spread", "100ms",
-                ] + words, environment: ["WAYPOST_BROKER": broker.url])
-        }
-
-        /// How many agents have which revision in force.
-        func revisions() async throws -> [Int64: Int] {
-            let agents = try await run("agents", "--json")
-            return try agents.output.reduce(into: [:]) { counts, line in
-                let layers = try JSONValue(parsing: line)["map"]?["layers"]?.arrayValue ?? []
-                counts[layers.first { $0["layer"] == "@lobby" }?["rev"]?.intValue ?? 0, default: 0] += 1
-            }
-        }
-
-        func status() async throws -> JSONValue? {
-            let ending = try await run("rollout", "status", "--group", "lobby", "--json")
-            return try ending.output.first.map { try JSONValue(parsing: $0) }
-        }
-    }
-
     @Test func `a good map is planned, goes to everyone, and its history is whole`() async throws {
-        let scene = try await Scene()
+        let scene = try await SimulatedGroup()
         let plan = try await scene.run("rollout", "plan", "--group", "lobby", "--file", scene.next)
         #expect(plan.status == 0 && plan.output.contains("nothing speaks against it"), "\(plan)")
         #expect(
@@ -114,7 +56,7 @@ struct RolloutCommandTests {
     }
 
     @Test func `a plan that did not read all of the fleet speaks against itself`() async throws {
-        let scene = try await Scene()
+        let scene = try await SimulatedGroup()
         let settings = try BackendConfiguration(broker: scene.broker.url, name: "ops")
         let map = Relocation(document: RolloutScene.map(42), .map)
         let plan = try await RolloutPlanner(settings, group: "lobby", RolloutOptions(), byteLimit: 4_096)
@@ -123,7 +65,7 @@ struct RolloutCommandTests {
     }
 
     @Test func `a map that changes no URL needs no traffic`() async throws {
-        let scene = try await Scene(20)
+        let scene = try await SimulatedGroup(20)
         let same = try String(contentsOfFile: scene.base, encoding: .utf8)
             .replacingOccurrences(of: ":41,", with: ":43,")
         let file = try ScratchFile(same, name: "43.json")
@@ -135,7 +77,7 @@ struct RolloutCommandTests {
 
     @Test func `each entry of the audit is in the file, too, also those of another controller`() async throws
     {
-        let scene = try await Scene()
+        let scene = try await SimulatedGroup()
         let folder = NSTemporaryDirectory() + "waypost-audit-\(UUID().uuidString)"
         try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
         let path = folder + "/lobby.jsonl"
@@ -169,7 +111,7 @@ struct RolloutCommandTests {
 
     @Test(arguments: [["--map-fault", "42:fail=100%"], ["--map-fault", "42:fail=100%", "--own-sessions"]])
     func `a bad map is taken back from all`(_ words: [String]) async throws {
-        let scene = try await Scene(60, words)
+        let scene = try await SimulatedGroup(60, words)
         let ending = try await scene.start().ending()
         #expect(ending.status == 1, "\(ending)")
         #expect(ending.output.last?.hasPrefix("taken back: ") == true, "\(ending)")
@@ -178,7 +120,7 @@ struct RolloutCommandTests {
     }
 
     @Test func `a version that refuses it pauses it with status 3`() async throws {
-        let scene = try await Scene(60, ["--versions", "2.4.1", "--map-fault", "42:refuse=2.4.1"])
+        let scene = try await SimulatedGroup(60, ["--versions", "2.4.1", "--map-fault", "42:refuse=2.4.1"])
         let ending = try await scene.start().ending()
         #expect(ending.status == 3, "\(ending)")
         #expect(ending.output.last?.hasPrefix("paused: candidate: ") == true, "\(ending)")
@@ -187,7 +129,7 @@ struct RolloutCommandTests {
     }
 
     @Test func `a controller that is killed leaves all as it is, and another one goes on`() async throws {
-        let scene = try await Scene()
+        let scene = try await SimulatedGroup()
         let command = try scene.start(dwell: "1m")
         try await eventually("the first stage") {
             try await scene.status()?["onNext"]?.intValue == 5
@@ -209,7 +151,7 @@ struct RolloutCommandTests {
     @Test func `of two controllers one goes on: a second start is refused, and a pause ends the first`()
         async throws
     {
-        let scene = try await Scene()
+        let scene = try await SimulatedGroup()
         let first = try scene.start(dwell: "1m")
         try await eventually("the first stage") { try await scene.status()?["onNext"]?.intValue == 5 }
         let second = try await scene.run(
@@ -228,7 +170,7 @@ struct RolloutCommandTests {
     @Test func `a broker that restarts and forgets all gets it again, and the roll-out ends well`()
         async throws
     {
-        let scene = try await Scene()
+        let scene = try await SimulatedGroup()
         let command = try scene.start(dwell: "4s")
         try await eventually("the beginning") { try await scene.status()?["state"] == "running" }
         let watch = try RunningCommand(
@@ -247,7 +189,7 @@ struct RolloutCommandTests {
     }
 
     @Test func `where the broker keeps nothing of the agents, they are asked who is there`() async throws {
-        let scene = try await Scene()
+        let scene = try await SimulatedGroup()
         let backend = try await Backend(broker: scene.broker.url)
         for agent in 1...60 {
             for topic in ["state", "health", "map/applied", "routes", "contract"] {

@@ -29,7 +29,7 @@ struct RolloutDirectorTests {
 
     @Test func `the same at ten thousand agents`() throws {
         var scene = try RolloutScene(10_000)
-        (scene.options.dwells, scene.crowd.weather.opens) = ([10_000], 0.2)
+        (scene.options.dwells, scene.crowd.weather.opens) = ([.seconds(10)], 0.2)
         try scene.start()
         scene.advance(seconds: 600, step: 2_000)
         #expect(scene.outcome == .done)
@@ -74,7 +74,7 @@ struct RolloutDirectorTests {
     @Test func `agents that die take it back`() throws {
         var scene = try RolloutScene(1_000)
         scene.crowd.weather.deaths = 0.5
-        scene.options.dwells = [90_000]
+        scene.options.dwells = [.seconds(90)]
         try scene.start()
         scene.run()
         guard case .takenBack(let why)? = scene.outcome else {
@@ -144,7 +144,7 @@ struct RolloutDirectorTests {
     @Test(arguments: [1, 10_000])
     func `from the breach to the last agent on the base it takes one message`(_ spread: Int64) throws {
         var scene = try RolloutScene(2_000)
-        scene.options.spread = spread
+        scene.options.spread = .milliseconds(spread)
         scene.crowd.weather.opens = 5
         try scene.start()
         // Half of them have it when it turns bad.
@@ -212,7 +212,7 @@ struct RolloutDirectorTests {
         let base = try Relocation(document: RolloutScene.map(41), .map)
             .signed(by: signer, for: .group("lobby")).payload
         scene.publish(.json(scene.topics.map(of: .group("lobby")), base, retain: true))
-        (scene.options.tail, scene.options.limit) = (600_000, nil)
+        (scene.options.tail, scene.options.limit) = (.seconds(600), nil)
         try scene.start()
         if hasKey { scene.director?.signer = signer }
         while scene.control?.state != .done {
@@ -244,7 +244,7 @@ struct RolloutDirectorTests {
 
     @Test func `a breach in the tail brings the base's entries again, under a higher revision`() throws {
         var scene = try RolloutScene(300)
-        scene.options.tail = 600_000
+        scene.options.tail = .seconds(600)
         scene.options.limit = nil
         try scene.start()
         while scene.control?.state != .done {

@@ -122,6 +122,22 @@ struct `Snippets on backends` {
     }
     // end snippet
 
+    // snippet
+    func rollOut(_ map: Relocation, to lobby: GroupClient, _ options: RolloutOptions) async throws -> String {
+        let plan = try await lobby.planRollout(map, id: "r-7", options)
+        guard plan.isClear else { return "not begun: \(plan.faults)" }
+        let outcome = try await lobby.rollOut(map, id: "r-7", options, because: "the new shop") { status in
+            logger.info("\(status.onNext) of \(status.online) agents have it")
+        }
+        switch outcome {
+        case .done: return "in force everywhere"
+        case .takenBack(let why): return "taken back: \(why)"
+        case .paused(let why): return "somebody decides: \(why)"
+        case .superseded(let controller): return "\(controller) steers it now"
+        }
+    }
+    // end snippet
+
     /// An agent with the demo's routes and services at a broker of its own.
     private func withAgent(_ body: (Backend, AgentClient, BackendConfiguration) async throws -> Void)
         async throws
@@ -221,6 +237,26 @@ struct `Snippets on backends` {
             var states = backend.agentChanges().makeAsyncIterator()
             #expect(try await states.next()?.name == "k1")
         }
+    }
+
+    @Test func `a map goes to a group in stages`() async throws {
+        let broker = try await TestBroker.start()
+        defer { broker.end() }
+        let agent = try AgentProcess("k1", broker: broker.url, arguments: ["--demo", "--group", "lobby"])
+        try await agent.online()
+        var options = RolloutOptions()
+        try options.setStages(["100%"])
+        (options.dwells, options.tail, options.allowsNoTraffic) = ([.milliseconds(1)], .zero, true)
+        try await Backend.with(BackendConfiguration(broker: broker.url, name: "shop")) { backend in
+            let lobby = backend.group("lobby")
+            let demo = RelocationEntry(
+                .replace(origin: "scheme://router/demo", target: "scheme://router/orders"))
+            let map = try Relocation.map([demo], revision: 7, by: "eva")
+            #expect(try await rollOut(map, to: lobby, options) == "in force everywhere")
+            let again = try await rollOut(map, to: lobby, options)
+            #expect(again.hasPrefix("not begun: ") && again.contains("rev above 7"), "\(again)")
+        }
+        _ = try await agent.terminate()
     }
 
     @Test func `a backend is a service`() async throws {

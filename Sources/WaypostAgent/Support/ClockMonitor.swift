@@ -8,7 +8,6 @@ final class ClockMonitor: Sendable {
         var check: ClockCheck
         /// On the monotonic clock: from when on ids may be forgotten.
         var forgetsFrom: Int64 = 0
-        var isCorrect = true
     }
 
     private let clock: AgentClock
@@ -26,16 +25,13 @@ final class ClockMonitor: Sendable {
                 forgetsFrom: clock.monotonic() + forgetsAfter))
     }
 
-    /// What the last look found.
-    var wasCorrect: Bool { state.withLock(\.isCorrect) }
-
     /// Whether times in a message may be compared with the agent's clock.
     func isCorrect(at now: Int64) -> Bool {
         let monotonic = clock.monotonic()
         return state.withLock { state in
-            state.isCorrect = state.check.isCorrect(wall: now, monotonic: monotonic)
-            if !state.isCorrect { state.forgetsFrom = monotonic + forgetsAfter }
-            return state.isCorrect
+            let isCorrect = state.check.isCorrect(wall: now, monotonic: monotonic)
+            if !isCorrect { state.forgetsFrom = monotonic + forgetsAfter }
+            return isCorrect
         }
     }
 

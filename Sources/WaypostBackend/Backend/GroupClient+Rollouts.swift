@@ -20,7 +20,7 @@ extension GroupClient {
     ///
     ///     let outcome = try await backend.group("lobby").rollOut(map, id: "r-7")
     ///
-    /// Nothing is lost when the program ends meanwhile: ``resumeRollout(_:_:)`` goes on.
+    /// Nothing is lost when the program ends meanwhile: ``resumeRollout(_:observe:)`` goes on.
     /// - Parameters:
     ///   - relocation: A whole map with a revision above the one in force.
     ///   - id: Its id: 1 to 64 of `A-Z a-z 0-9 _ -`, another one each time.

@@ -81,8 +81,8 @@ extension RolloutDirector {
         first.why = why ?? "start"
         first.salt = fleet.salt
         (first.include, first.exclude) = (options.include, options.exclude)
-        first.spread = options.spread ?? Int64(2 * fleet.agents.count)
-        first.hold = options.hold
+        first.spread = options.spread(among: fleet.agents.count)
+        first.hold = options.heldFor
         first.silent = options.revertsWhenSilent ? .revert : .keep
         first.limit = options.limit
         control = first
@@ -286,7 +286,7 @@ extension RolloutDirector {
         let dwell = options.dwell(of: control.stage)
         if gates.elapsed >= dwell {
             if gates.areConclusive { return nextStage(why: "stage \(control.stage + 1) passed", at: now) }
-            if gates.elapsed >= dwell * options.patience + options.grace + control.spread {
+            if gates.elapsed >= options.patience(of: control.stage) + options.grace + control.spread {
                 let silent = gates.all.filter { $0.verdict == .inconclusive }.map(\.name)
                 return pause(
                     "inconclusive: \(silent.joined(separator: ", ")); is there traffic on the changed URLs?")
@@ -350,7 +350,7 @@ extension RolloutDirector {
 
     /// A breach in the tail takes the map back that is in force.
     private mutating func watchTail(at now: Int64) {
-        guard let done = clock.done, now - done < options.tail, let control else {
+        guard let done = clock.done, now - done < options.tail.milliseconds, let control else {
             outcome = .done
             return
         }

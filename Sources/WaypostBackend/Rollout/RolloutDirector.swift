@@ -112,8 +112,6 @@ package struct RolloutDirector: Sendable {
         var lastHealing: Int64
         /// When the promotion ended.
         var done: Int64?
-        /// Since when only agents that say nothing are waited for.
-        var waitsSince: Int64?
     }
 
     /// - Parameters:

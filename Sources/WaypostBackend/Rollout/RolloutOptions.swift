@@ -1,19 +1,20 @@
+import Waypost
 package import WaypostMessages
 
 /// How a roll-out goes: its stages, how long they last, and what stops them.
 public struct RolloutOptions: Sendable {
     /// The stages, each a share (`10%`) or a count (`5`) of agents.
     package var stages = RolloutStage.standard
-    /// How long the stages last at least, in milliseconds; the last is for all further ones.
-    public var dwells: [Int64] = [300_000, 120_000]
-    /// How many times as long a stage may last that shows nothing, before the roll-out pauses.
+    /// How long the stages last at least, a year at most; the last is for all further ones.
+    public var dwells: [Duration] = [.seconds(300), .seconds(120)]
+    /// How many times as long a stage may last that shows nothing, before the roll-out pauses: 1 to 1 000.
     public var patience: Int64 = 3
     /// Whether stages go on without any traffic on the URLs that the map changes.
     public var allowsNoTraffic = false
-    /// Over how many milliseconds agents spread their reports; nil for 2 for each of them.
-    public var spread: Int64?
-    /// For how long agents do what they were told last, in milliseconds; nil for ever.
-    public var hold: Int64? = 1_800_000
+    /// The time over which agents spread their reports, a day at most; nil for 2 ms for each of them.
+    public var spread: Duration?
+    /// For how long agents do what they heard last, a day at most; nil for ever.
+    public var hold: Duration? = .seconds(1_800)
     /// Whether agents then go back to the map before.
     public var revertsWhenSilent = false
     /// Agents that are always chosen, and never.
@@ -22,8 +23,8 @@ public struct RolloutOptions: Sendable {
     public var exclude: [String] = []
     /// The agents' own guard; nil for none.
     package var limit: RolloutControl.Guard? = .init()
-    /// How long a breach still takes a promoted map back, in milliseconds.
-    public var tail: Int64 = 3_600_000
+    /// How long a breach still takes a promoted map back.
+    public var tail = Duration.seconds(3_600)
     /// How long the controller stays without a verdict after it lost its connection, in milliseconds.
     package var settling: Int64 = 30_000
     /// How long reports of the candidate may take beyond the spread, and how long an agent may be lost, in
@@ -65,8 +66,25 @@ public struct RolloutOptions: Sendable {
         self.stages = stages
     }
 
-    /// How long a stage lasts at least.
+    /// How long a stage lasts at least, in milliseconds.
     package func dwell(of stage: Int) -> Int64 {
-        dwells.isEmpty ? 0 : dwells[min(max(stage, 0), dwells.count - 1)]
+        dwells.isEmpty ? 0 : Self.within(Self.year, dwells[min(max(stage, 0), dwells.count - 1)])
+    }
+
+    /// How long a stage may last that shows nothing, in milliseconds.
+    package func patience(of stage: Int) -> Int64 { dwell(of: stage) * min(max(patience, 1), 1_000) }
+
+    /// The time over which so many agents spread their reports, in milliseconds.
+    package func spread(among count: Int) -> Int64 {
+        spread.map { Self.within(RolloutControl.longest, $0) } ?? Int64(2 * count)
+    }
+
+    /// For how long agents do what they heard last, in milliseconds; nil for ever.
+    package var heldFor: Int64? { hold.map { max(1, Self.within(RolloutControl.longest, $0)) } }
+
+    private static let year: Int64 = 31_536_000_000
+
+    private static func within(_ limit: Int64, _ time: Duration) -> Int64 {
+        min(max(0, time.milliseconds), limit)
     }
 }

@@ -172,12 +172,12 @@ struct RolloutPace: ParsableArguments {
 
     func validate() throws { _ = try dwells() }
 
-    private func dwells() throws -> [Int64]? {
+    private func dwells() throws -> [Duration]? {
         try dwell?.split(separator: ",").map { word in
             guard let span = TimeSpan(argument: String(word)) else {
                 throw ValidationError("--dwell must be like 5m,2m; found \(String(word).debugDescription)")
             }
-            return span.milliseconds
+            return span.duration
         }
     }
 
@@ -185,7 +185,7 @@ struct RolloutPace: ParsableArguments {
         var options = RolloutOptions()
         if let dwells = try dwells(), !dwells.isEmpty { options.dwells = dwells }
         options.allowsNoTraffic = withoutTraffic
-        if let tail { options.tail = tail.milliseconds }
+        if let tail { options.tail = tail.duration }
         return options
     }
 }
@@ -236,8 +236,8 @@ struct RolloutStageOptions: ParsableArguments {
         var options = try pace.options()
         if let stages { try options.setStages(stages.split(separator: ",").map(String.init)) }
         (options.include, options.exclude) = (include, exclude)
-        if let spread { options.spread = spread.milliseconds }
-        if let hold { options.hold = max(1, hold.milliseconds) }
+        if let spread { options.spread = spread.duration }
+        if let hold { options.hold = hold.duration }
         options.revertsWhenSilent = revertWhenSilent
         return options
     }

@@ -72,7 +72,7 @@ package struct RolloutControl: Sendable, Hashable {
     /// The most agents that are named.
     package static let maximumNames = 100
     /// A day: nothing is delayed or held longer, in milliseconds.
-    private static let longest: Int64 = 86_400_000
+    package static let longest: Int64 = 86_400_000
 
     package var id = ""
     /// Rises with each controller; with ``sequence`` it says which of two documents is the newer.

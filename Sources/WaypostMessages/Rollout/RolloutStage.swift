@@ -49,9 +49,6 @@ package enum RolloutStage: Sendable, Hashable, CustomStringConvertible {
         }
     }
 
-    /// Whether it is everyone.
-    package var isEveryone: Bool { self == .share(Self.everyone) }
-
     /// The number below which an agent's own chooses it.
     ///
     /// - Parameter online: The numbers of the agents that are online and may be chosen, in any order.

@@ -41,9 +41,9 @@ struct RolloutScene {
         let id = map.flatMap { RolloutDirector.Document($0)?.id }
         crowd = RolloutCrowd(count, base: id, seed: seed, topics: topics)
         // Short, for time that goes on in steps of a second.
-        options.dwells = [30_000, 20_000]
-        options.tail = 0
-        options.spread = 0
+        options.dwells = [.seconds(30), .seconds(20)]
+        options.tail = .seconds(0)
+        options.spread = .seconds(0)
         if let map { keep(.json(topics.map(of: .group(group)), map, retain: true)) }
         for index in crowd.agents.indices { for message in crowd.birth(index, at: now) { publish(message) } }
     }
