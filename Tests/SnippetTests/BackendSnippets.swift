@@ -165,6 +165,21 @@ struct `Snippets on backends` {
         }
     }
 
+    @Test func `which events an agent publishes is changed for a time`() async throws {
+        try await withAgent { backend, agent, _ in
+            try await agent.setLogLevel(.verbose, tag: "Router", for: .seconds(300))
+            let events = try backend.log(of: "k1", "tag:Router level:V")
+            // Until the reader is there.
+            let opening = Task {
+                while !Task.isCancelled { _ = try? await agent.open("scheme://router/demo") }
+            }
+            try await patiently("an event of that level") {
+                for try await event in events where event.level == .verbose { return }
+            }
+            opening.cancel()
+        }
+    }
+
     @Test func `an error says what happened`() async throws {
         try await withAgent { _, agent, _ in
             let refusal = await #expect(throws: BackendError.self) {

@@ -64,7 +64,7 @@ public struct AgentClient: Sendable {
     /// - Parameters:
     ///   - level: The lowest that is published.
     ///   - tag: Only for events with this tag; nil for all.
-    ///   - duration: How long, at most an hour.
+    ///   - duration: How long; a longer one than an hour is an hour.
     public func setLogLevel(
         _ level: AgentEvent.Level, tag: String? = nil, for duration: Duration = .seconds(600),
         _ options: SendOptions = SendOptions()

@@ -7,7 +7,7 @@ extension AgentCommand {
     /// - Parameters:
     ///   - level: The lowest that is published.
     ///   - tag: Only for events with this tag; nil for all.
-    ///   - duration: How long, at most an hour.
+    ///   - duration: How long; a longer one than an hour is an hour.
     public static func log(
         _ level: AgentEvent.Level, tag: String? = nil, for duration: Duration = .seconds(600)
     ) -> AgentCommand {
