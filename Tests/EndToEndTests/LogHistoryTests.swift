@@ -79,7 +79,7 @@ struct LogHistoryTests {
         try await backend.wait(for: "the command") { $0.contains { $0.topic.hasPrefix(topic) } }
         let asked = try #require(backend.seen.first { $0.topic.hasPrefix(topic) })
         let id = try #require(asked.json?["id"]?.stringValue)
-        let now = Int64(Date().timeIntervalSince1970 * 1_000)
+        var now: Int64 { Int64(Date().timeIntervalSince1970 * 1_000) }
         for number in 501...1_000 {
             let level = number == 777 ? "E" : "I"
             try await backend.publish(

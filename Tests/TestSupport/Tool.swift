@@ -30,7 +30,12 @@ public enum Tool {
             texts.append(String(decoding: (try? handle.readToEnd()) ?? Data(), as: UTF8.self))
             try? handle.close()
         }
-        let status = try await endings.first("the end of \(program)") { $0 }
-        return Ending(status: status, output: try await texts.first("the output of \(program)") { $0 })
+        let status = try await endings.first("the end of \(program)", within: patience) { $0 }
+        return Ending(
+            status: status, output: try await texts.first("the output of \(program)", within: patience) { $0 }
+        )
     }
+
+    /// A program says nothing of how far it is.
+    private static let patience = Duration.seconds(300)
 }
