@@ -9,6 +9,15 @@ import WaypostMessages
 /// Whole roll-outs in simulated time.
 @Suite(.timeLimit(.minutes(10)))
 struct RolloutDirectorTests {
+    @Test(arguments: [Duration.seconds(Int64.max), .seconds(Int64.min), .zero])
+    func `a time of any length is one that agents read, and none overflows`(_ time: Duration) {
+        var options = RolloutOptions()
+        (options.dwells, options.spread, options.hold, options.patience) = ([time], time, time, .max)
+        #expect((0...RolloutControl.longest).contains(options.spread(among: 10)))
+        #expect((1...RolloutControl.longest).contains(options.heldFor ?? 0))
+        #expect(options.patience(of: 0) >= options.dwell(of: 0))
+    }
+
     @Test func `a good map goes through its stages to everyone, and the control document is done`() throws {
         var scene = try RolloutScene(400)
         try scene.start()
