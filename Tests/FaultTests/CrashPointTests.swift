@@ -7,9 +7,9 @@ import WaypostMessages
 /// One crash at each place between two durable steps; what follows from the protocol's section on crashes is checked.
 @Suite(.aFewAtATime, .serialized) struct `A crash between two steps` {
     private static let append =
-        #"{"id":"once","type":"call","service":"LedgerService","method":"append","args":["entry"]}"#
+        #"{"id":"once","ttl":900000,"type":"call","service":"LedgerService","method":"append","args":["entry"]}"#
     private static let put =
-        #"{"id":"put","type":"call","service":"LedgerService","method":"put","args":["k","v"]}"#
+        #"{"id":"put","ttl":900000,"type":"call","service":"LedgerService","method":"put","args":["k","v"]}"#
 
     private func ledger(_ agent: AgentProcess) throws -> [Substring] {
         let path = agent.directory + "/ledger.txt"
@@ -100,7 +100,8 @@ import WaypostMessages
     func `one that was started and may not run twice is interrupted`(command: String, point: String)
         async throws
     {
-        let (reply, ledger, all) = try await reply(to: #"{"id":"once",\#(command)}"#, crashingAt: point)
+        let (reply, ledger, all) = try await reply(
+            to: #"{"id":"once","ttl":900000,\#(command)}"#, crashingAt: point)
         #expect(reply.status == .interrupted)
         #expect(reply.code == .interrupted)
         #expect(ledger.count == (point == "after-handler" ? 1 : 0))
@@ -110,7 +111,7 @@ import WaypostMessages
     @Test func `params do not turn a service URL into another call`() async throws {
         let (reply, ledger, all) = try await reply(
             to:
-                #"{"id":"once","type":"open","url":"scheme://services?protocol=CalculatorService&method=add&ivar1=2&ivar2=40","params":{"protocol":"LedgerService","method":"append","ivar1":"40"}}"#,
+                #"{"id":"once","ttl":900000,"type":"open","url":"scheme://services?protocol=CalculatorService&method=add&ivar1=2&ivar2=40","params":{"protocol":"LedgerService","method":"append","ivar1":"40"}}"#,
             crashingAt: "after-handler")
         #expect(reply.result["value"] == 80)
         #expect(ledger.isEmpty)

@@ -9,7 +9,7 @@ import WaypostMessages
     private static let topic = "waypost/v1/k1/cmd/me"
 
     private func append(_ line: String) -> String {
-        #"{"id":"\#(line)","type":"call","service":"LedgerService","method":"append","args":["\#(line)"]}"#
+        #"{"id":"\#(line)","ttl":900000,"type":"call","service":"LedgerService","method":"append","args":["\#(line)"]}"#
     }
 
     private func health(of agent: AgentProcess, _ options: String...) async throws -> RunningCommand.Ending {

@@ -200,7 +200,7 @@ import WaypostMessages
         let elsewhere = newDirectory()
         try FileManager.default.moveItem(atPath: agent.directory, toPath: elsewhere)
         try await backend.publish(
-            #"{"id":"away","type":"call","service":"CalculatorService","method":"add","args":[2,40]}"#,
+            #"{"id":"away","ttl":900000,"type":"call","service":"CalculatorService","method":"add","args":[2,40]}"#,
             to: Self.command)
         let report = try await backend.message(on: "waypost/v1/k1/fail") { $0["name"] == "DISK" }
         #expect(report["detail"]?.stringValue?.contains(agent.directory) == true)
@@ -245,7 +245,7 @@ import WaypostMessages
         let ids = (0..<60).map { "full-\($0)" }
         for id in ids {
             try await backend.publish(
-                #"{"id":"\#(id)","type":"call","service":"CalculatorService","method":"add","args":[2,40]}"#,
+                #"{"id":"\#(id)","ttl":900000,"type":"call","service":"CalculatorService","method":"add","args":[2,40]}"#,
                 to: Self.command)
         }
         return (agent, ids)
@@ -314,7 +314,7 @@ import WaypostMessages
         let ids = (0..<300).map { "load-\($0)" }
         for (index, id) in ids.enumerated() {
             try await backend.publish(
-                #"{"id":"\#(id)","lane":"l\#(index % 7)","type":"call","service":"LedgerService","method":"append","args":["\#(id)"]}"#,
+                #"{"id":"\#(id)","ttl":900000,"lane":"l\#(index % 7)","type":"call","service":"LedgerService","method":"append","args":["\#(id)"]}"#,
                 to: Self.command)
             if index == 150 { agent.signalTermination() }
         }

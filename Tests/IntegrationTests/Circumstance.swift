@@ -231,7 +231,7 @@ enum Circumstance: String {
         kill(agent.processID, SIGCONT)
         let ledger = agent.directory + "/ledger.txt"
         // Behind the nap, in which nothing is to be seen.
-        try await eventually("the last command to run", within: .seconds(60)) {
+        try await eventually("the last command to run", within: .seconds(300)) {
             (try? String(contentsOfFile: ledger, encoding: .utf8))?.contains("end") == true
         }
         return try await fixture.restart(before: agent) {

@@ -74,7 +74,7 @@ import WaypostMessages
         try await agent.online()
         try await agent.kill()
         try await backend.publish(
-            #"{"id":"late","type":"call","service":"CalculatorService","method":"add","args":[2,40]}"#,
+            #"{"id":"late","ttl":900000,"type":"call","service":"CalculatorService","method":"add","args":[2,40]}"#,
             to: "waypost/v1/k1/cmd/me")
         agent = try AgentProcess("k1", broker: broker.url, directory: agent.directory)
         let reply = try await backend.reply(to: "late", of: "k1")
