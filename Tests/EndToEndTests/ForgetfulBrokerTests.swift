@@ -24,6 +24,16 @@ struct ForgetfulBrokerTests {
         #expect(try await site.run("agents", "--spread", "1s").status == 64)
     }
 
+    @Test func `a terminal shows what takes some seconds, and wipes it`() async throws {
+        let broker = try await TestBroker.start()
+        defer { broker.end() }
+        let terminal = try TerminalSession(
+            #""$WAYPOST" agents --ask"#, rows: 24, columns: 80, environment: ["WAYPOST_BROKER": broker.url])
+        try await terminal.shows("asking the agents …")
+        try await terminal.shows("\r\u{1B}[Kno agent answered")
+        #expect(try await terminal.status() == 0)
+    }
+
     @Test func `for a broker that can't do better, what is for groups comes at QoS 0`() async throws {
         let site = try await Site.open(["--demo", "--group", "lobby", "--group-qos", "0"])
         for line in ["@lobby/cmd/+ (QoS 0)", "@all/map (QoS 0)", "k1/cmd/+ (QoS 1)"] {
@@ -46,7 +56,7 @@ struct ForgetfulBrokerTests {
             ["simulate", "--agents", "200", "--problems", "0%"], environment: environment)
         try await simulation.printed("seed")
         let ending = try await RunningCommand.run(
-            ["agents", "--ask", "--spread", "500ms", "--names"], environment: environment)
+            ["agents", "--ask", "--spread", "500ms", "--wait", "10m", "--names"], environment: environment)
         #expect(ending.output.count == 200, "\(ending.output.count)")
     }
 

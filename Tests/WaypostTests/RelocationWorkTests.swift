@@ -1,5 +1,4 @@
 import Dispatch
-import Glibc
 import TestSupport
 import Testing
 
@@ -70,23 +69,19 @@ struct RelocationWorkTests {
         // A fifteenth of what is allowed, for a program that was not built for release is as much slower.
         let allowed = RelocationSteps(left: RelocationSteps.ofMap.left / 15)
         let (error, time) = await offThePool {
-            let start = Self.processorTime()
-            let error = #expect(throws: RelocationError.self) {
-                try RelocationPlan(
-                    [RelocationLayer(name: "map", entries: entries)], maximumHops: 8, allowed: allowed)
+            var error: RelocationError?
+            let time = processorTime {
+                error = #expect(throws: RelocationError.self) {
+                    try RelocationPlan(
+                        [RelocationLayer(name: "map", entries: entries)], maximumHops: 8, allowed: allowed)
+                }
             }
-            return (error, Self.processorTime() - start)
+            return (error, time)
         }
         #expect(error?.code == .chain)
         #expect(error?.detail.contains("\(entries.count) entries lead takes more than 2000000 steps") == true)
         // Of this thread alone, for a loaded machine may take long; a sanitizer multiplies it.
         #expect(time < .seconds(20) || !Sanitizer.isAbsent)
-    }
-
-    private static func processorTime() -> Duration {
-        var time = timespec()
-        clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time)
-        return .seconds(time.tv_sec) + .nanoseconds(time.tv_nsec)
     }
 
     @Test func `additions that stand in each other's way are counted too`() async {

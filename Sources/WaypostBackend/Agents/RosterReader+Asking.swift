@@ -1,22 +1,26 @@
 import MQTTLink
 import Threading
 import Waypost
-import WaypostMessages
+package import WaypostMessages
 
 extension RosterReader {
-    /// How long nothing more may come beyond the spread, before all answers are there.
-    private static let patience: Int64 = 3_000
+    /// How long nothing more may come beyond the spread, before all answers are there; longer when the first took longer.
+    package static let patience = TimeSpan.seconds(3)
     /// How long the answers may take in all beyond the spread.
     private static let longest: Int64 = 60_000
 
     /// The agents that answer: that needs no retained message, which some brokers do not keep or do not send.
     ///
-    /// - Parameter spread: Over how many milliseconds they spread their answers.
+    /// - Parameters:
+    ///   - spread: Over how many milliseconds they spread their answers.
+    ///   - wait: How long the first answer may take beyond that.
     /// - Returns: the agents, and whether all answers that came could be read.
     /// - Throws: ``BackendError`` when there is no broker, or when it does not allow it.
-    package func ask(spread: Int64) async throws -> (roster: Roster, isComplete: Bool) {
+    package func ask(
+        spread: Int64, wait: TimeSpan = patience
+    ) async throws -> (roster: Roster, isComplete: Bool) {
         var roster = Roster(topics: settings.topics)
-        let isComplete = try await ask(.all, spread: spread) { agent, health in
+        let isComplete = try await ask(.all, spread: spread, wait: wait) { agent, health in
             roster.saw(Self.birth(of: agent, health, settings.topics))
             roster.answered(agent, health)
         }
@@ -26,14 +30,15 @@ extension RosterReader {
     /// The same of a group, each agent as the two documents that a broker would have kept of it: state and health.
     func ask(group: String, spread: Int64, _ saw: (MQTTMessage) -> Void) async throws {
         let topics = settings.topics
-        _ = try await ask(.group(group), spread: spread) { agent, health in
+        _ = try await ask(.group(group), spread: spread, wait: Self.patience) { agent, health in
             saw(Self.birth(of: agent, health, topics))
             saw(MQTTMessage(topic: topics.health(of: agent), payload: health.serialized(), retain: true))
         }
     }
 
     private func ask(
-        _ audience: Audience, spread: Int64, _ answered: (_ agent: String, _ health: JSONValue) -> Void
+        _ audience: Audience, spread: Int64, wait: TimeSpan,
+        _ answered: (_ agent: String, _ health: JSONValue) -> Void
     ) async throws -> Bool {
         let topics = settings.topics
         let command = Command(sending: .ping(spread: spread), isTimed: settings.signer != nil)
@@ -45,16 +50,17 @@ extension RosterReader {
         ) { session in
             try await session.publish(.json(topics.command(to: audience, from: settings.name), payload))
             func now() -> Int64 { Int64(clamping: MonotonicTime.now / 1_000_000) }
-            let end = now() + spread
-            var last = end
-            var alarm = session.alarm(after: .milliseconds(spread + Self.patience))
+            let (asked, end) = (now(), now() + spread)
+            let limit = end + max(Self.longest, wait.milliseconds)
+            var (last, patience, hasBegun) = (end, wait.milliseconds, false)
+            var alarm = session.alarm(after: .milliseconds(spread + patience))
             defer { alarm.cancel() }
             while true {
                 guard case .message(let message) = try await session.next() else {
                     // A large fleet, or a slow broker, takes longer than was asked for.
-                    let left = min(last + Self.patience, end + Self.longest) - now()
+                    let left = min(last + patience, limit) - now()
                     guard left > 0 else {
-                        isComplete = session.loss.dropped == 0 && now() < end + Self.longest
+                        isComplete = session.loss.dropped == 0 && (now() < limit || !hasBegun)
                         return
                     }
                     alarm = session.alarm(after: .milliseconds(left))
@@ -66,6 +72,10 @@ extension RosterReader {
                 else { continue }
                 answered(agent, reply.result)
                 last = max(last, now())
+                guard !hasBegun else { continue }
+                (patience, hasBegun) = (max(Self.patience.milliseconds, now() - asked), true)
+                alarm.cancel()
+                alarm = session.alarm(after: .milliseconds(last + patience - now()))
             }
         }
         return isComplete

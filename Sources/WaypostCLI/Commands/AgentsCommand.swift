@@ -112,7 +112,10 @@ struct AgentsCommand: OperatorCommand {
         let reader = RosterReader(settings)
         let (roster, isComplete) =
             ask
-            ? try await reader.ask(spread: (spread ?? .seconds(2)).milliseconds)
+            ? try await Terminal.waiting(while: "asking the agents") {
+                try await reader.ask(
+                    spread: (spread ?? .seconds(2)).milliseconds, wait: wait.given ?? RosterReader.patience)
+            }
             : try await reader.roster(within: wait.duration)
         let chosen = selection.agents(of: roster, now: WallClock.now())
         if names {

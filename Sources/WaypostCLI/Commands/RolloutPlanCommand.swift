@@ -40,7 +40,10 @@ struct RolloutPlanCommand: OperatorCommand {
         let settings = try await target.settings()
         var map = try RelocationOptions.relocation(file: file, by: settings.name)
         if let signer = try signing.signer() { map = try map.signed(by: signer, for: .group(target.name)) }
-        let plan = try await RolloutPlanner(settings, group: target.name, stages.options()).plan(map, id: id)
+        let planner = RolloutPlanner(settings, group: try target.name, try stages.options())
+        let plan = try await Terminal.waiting(while: "asking the agents of @\(target.name)") {
+            try await planner.plan(map, id: id)
+        }
         if output.isJSON {
             Terminal.print(json: plan.json)
         } else {

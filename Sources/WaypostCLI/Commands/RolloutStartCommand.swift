@@ -48,7 +48,9 @@ struct RolloutStartCommand: OperatorCommand {
         if let signer = settings.signer { map = try map.signed(by: signer, for: .group(group)) }
         let name = id ?? "r-\(Identifier.short().lowercased())"
         let options = try stages.options()
-        let plan = try await RolloutPlanner(settings, group: group, options).plan(map, id: name)
+        let plan = try await Terminal.waiting(while: "asking the agents of @\(group)") {
+            try await RolloutPlanner(settings, group: group, options).plan(map, id: name)
+        }
         guard plan.isClear, let document = RolloutDirector.Document(map.payload) else {
             throw BackendError(.notSent, "not begun: \(plan.faults.joined(separator: "; "))")
         }
