@@ -65,7 +65,10 @@ struct AgentsCommand: OperatorCommand {
 
     @Flag(
         help: ArgumentHelp(
-            "Ask all agents, rather than read what the broker keeps: that finds them at brokers that keep nothing."
+            """
+            Ask all agents, rather than read what the broker keeps: that finds them at brokers that keep nothing. The \
+            first answer may take 3 s, or as long as --wait says.
+            """
         ))
     var ask = false
 
