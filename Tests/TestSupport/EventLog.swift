@@ -73,6 +73,18 @@ public final class EventLog<Event: Sendable>: @unchecked Sendable {
         return value
     }
 
+    /// Waits until there are so many of what an event may have several of; each event is looked at once.
+    public func wait(
+        for count: Int, _ things: String, of number: @escaping @Sendable (Event) -> Int
+    ) async throws {
+        let found = Found<Int>()
+        try await wait(for: "\(count) \(things)", within: Patience.usual, { 0 }) { events, new in
+            let all = events.dropFirst(new).reduce(found.value ?? 0) { $0 + number($1) }
+            found.value = all
+            return all >= count
+        }
+    }
+
     private func wait(
         for what: String, within quiet: Duration, _ progress: @escaping @Sendable () -> Int,
         until condition: @escaping @Sendable ([Event], Int) -> Bool

@@ -6,8 +6,8 @@ import Glibc
 /// what is waited for gets its turn later: so a moment in which twice as many threads want to run as there are processors
 /// counts as half a moment, and one in which this process itself did not run counts hardly at all.
 public struct Patience {
-    /// Without progress for so long, a wait ends.
-    public static let usual = Duration.seconds(20)
+    /// Without progress for so long, a wait ends; a program with a sanitizer takes several times as long.
+    public static let usual = Duration.seconds(Sanitizer.isAbsent ? 20 : 120)
     /// How often a wait looks for progress; a longer pause than two of these counts as two.
     public static let look = Duration.milliseconds(250)
     /// However much goes on, a wait ends after so many times the time for which nothing may, unless it says otherwise.

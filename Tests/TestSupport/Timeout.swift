@@ -2,13 +2,13 @@
 public struct Timeout: Error, CustomStringConvertible {
     /// What was waited for.
     public var what: String
-    /// The last events.
+    /// The last events; of long ones the beginning.
     public var seen: [String]
 
     /// The end of a wait for that.
     public init(what: String, seen: [String] = []) {
         self.what = what
-        self.seen = seen
+        self.seen = seen.map { String($0.prefix(500)) }
     }
 
     /// Both, in lines.

@@ -82,13 +82,13 @@ final class LinkRecorder: MQTTLinkDelegate {
 
     @discardableResult
     func received(_ count: Int) async throws -> [MQTTMessage] {
-        try await log.wait(for: "\(count) messages") { $0.reduce(0) { $0 + $1.messages.count } >= count }
+        try await log.wait(for: count, "messages") { $0.messages.count }
         return messages
     }
 
     @discardableResult
     func settled(_ count: Int) async throws -> [PublishReceipt] {
-        try await log.wait(for: "\(count) receipts") { $0.reduce(0) { $0 + $1.receipts.count } >= count }
+        try await log.wait(for: count, "receipts") { $0.receipts.count }
         return receipts
     }
 
