@@ -192,9 +192,9 @@ import WaypostMessages
             durability: .full, handlerTimer: Timer(label: "handler"), connections: self.journal.connections)
         let ids = (10..<22).map { "c\($0)" }
         let commands = try ids.map(ended)
+        try store.commit { try $0.database.execute("ALTER TABLE inbox RENAME TO away") }
         isGathering.value.store(true, ordering: .relaxed)
         for command in commands { journal.ended([command], isFree: true) }
-        try store.commit { try $0.database.execute("ALTER TABLE inbox RENAME TO away") }
         #expect(throws: StoreError.self) { try journal.commit { _ in } }
         #expect(sent.count == 0)
         try store.commit { try $0.database.execute("ALTER TABLE away RENAME TO inbox") }
