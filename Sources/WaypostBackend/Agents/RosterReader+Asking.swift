@@ -6,7 +6,7 @@ package import WaypostMessages
 extension RosterReader {
     /// How long nothing more may come beyond the spread, before all answers are there; longer when the first took longer.
     package static let patience = TimeSpan.seconds(3)
-    /// How long the answers may take in all beyond the spread.
+    /// How long the answers may take in all beyond the spread, and beyond the first of them.
     private static let longest: Int64 = 60_000
 
     /// The agents that answer: that needs no retained message, which some brokers do not keep or do not send.
@@ -51,8 +51,7 @@ extension RosterReader {
             try await session.publish(.json(topics.command(to: audience, from: settings.name), payload))
             func now() -> Int64 { Int64(clamping: MonotonicTime.now / 1_000_000) }
             let (asked, end) = (now(), now() + spread)
-            let limit = end + max(Self.longest, wait.milliseconds)
-            var (last, patience, hasBegun) = (end, wait.milliseconds, false)
+            var (last, patience, limit, hasBegun) = (end, wait.milliseconds, Int64.max, false)
             var alarm = session.alarm(after: .milliseconds(spread + patience))
             defer { alarm.cancel() }
             while true {
@@ -60,7 +59,7 @@ extension RosterReader {
                     // A large fleet, or a slow broker, takes longer than was asked for.
                     let left = min(last + patience, limit) - now()
                     guard left > 0 else {
-                        isComplete = session.loss.dropped == 0 && (now() < limit || !hasBegun)
+                        isComplete = session.loss.dropped == 0 && now() < limit
                         return
                     }
                     alarm = session.alarm(after: .milliseconds(left))
@@ -74,6 +73,7 @@ extension RosterReader {
                 last = max(last, now())
                 guard !hasBegun else { continue }
                 (patience, hasBegun) = (max(Self.patience.milliseconds, now() - asked), true)
+                limit = last + Self.longest
                 alarm.cancel()
                 alarm = session.alarm(after: .milliseconds(last + patience - now()))
             }
