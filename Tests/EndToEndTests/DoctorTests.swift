@@ -51,7 +51,7 @@ struct DoctorTests {
         let broker = try NoWildcardBroker()
         let ending = try await RunningCommand.run(
             ["doctor", "--json", "--agent", "k1"],
-            environment: ["WAYPOST_BROKER": "mqtt://127.0.0.1:\(broker.port)"])
+            environment: ["WAYPOST_BROKER": broker.url])
         let found = try findings(ending)
         #expect(found["publish"]?["status"] == "ok", "\(ending)")
         #expect(found["retained"]?["status"] == "warning", "\(ending)")
@@ -65,7 +65,7 @@ struct DoctorTests {
     {
         let slow = try NoWildcardBroker(subscribingTakes: 4)
         let dead = ["mqtt://127.0.0.1:\(try FreePort.find())", "mqtt://127.0.0.1:\(try FreePort.find())"]
-        let brokers = ["mqtt://127.0.0.1:\(slow.port)"] + dead
+        let brokers = [slow.url] + dead
         let ending = try await RunningCommand.run(
             ["ping", "--agent", "k1"] + brokers.flatMap { ["--broker", $0] })
         #expect(ending.status == 0, "\(ending)")

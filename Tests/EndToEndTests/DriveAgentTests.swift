@@ -42,31 +42,18 @@ struct DriveAgentTests {
     @Test(arguments: [true, false])
     func `a bad broker in the list keeps no verb from the next one`(_ answersConnect: Bool) async throws {
         let site = try await Site.open()
-        let (listener, port) = try Loopback.listen()
-        defer {
-            shutdown(listener, Int32(SHUT_RDWR))
-            close(listener)
+        // It takes the CONNECT, and closes at what comes next, or never answers.
+        let bad = try LoopbackServer { client in
+            if !client.read().isEmpty, answersConnect { _ = client.send([0x20, 3, 0, 0, 0]) }
+            _ = client.read()
         }
-        if answersConnect {
-            // Takes the CONNECT, and closes at what comes next.
-            Thread.detachNewThread {
-                var bytes = [UInt8](repeating: 0, count: 4_096)
-                while case let client = accept(listener, nil, nil), client >= 0 {
-                    if read(client, &bytes, bytes.count) > 0 { _ = write(client, [0x20, 3, 0, 0, 0], 5) }
-                    _ = read(client, &bytes, bytes.count)
-                    close(client)
-                }
-            }
-        }
+        defer { bad.end() }
         let ending = try await RunningCommand.run([
-            "open", "scheme://router/demo", "--agent", "k1", "--broker", "mqtt://127.0.0.1:\(port)",
-            "--broker",
-            site.broker.url,
+            "open", "scheme://router/demo", "--agent", "k1", "--broker", bad.url, "--broker", site.broker.url,
         ])
         #expect(ending.status == 0, "\(ending.errorLines)")
-        let none = try await RunningCommand.run([
-            "agents", "--broker", "mqtt://127.0.0.1:\(port)", "--broker", "mqtt://127.0.0.1:1",
-        ])
+        let none = try await RunningCommand.run(
+            ["agents", "--broker", bad.url, "--broker", "mqtt://127.0.0.1:1"])
         #expect(none.status == 4)
         #expect(none.errorLines.first?.contains("127.0.0.1:1 ") == true, "\(none.errorLines)")
     }

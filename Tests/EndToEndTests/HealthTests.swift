@@ -121,7 +121,7 @@ struct HealthTests {
     @Test func `clients that ask and read nothing do not keep another from its answer`() async throws {
         let site = try await Site.open()
         let path = site.agent.directory
-        let idle = try (0..<200).map { _ in try IdleClient(unix: path, "health.sock") }
+        let idle = try (0..<200).map { _ in try PlainSocket(unix: path, "health.sock") }
         #expect(try await health(site.agent, "--alive").status == 0)
         withExtendedLifetime(idle) {}
         #expect(try await site.agent.terminate() == 0)

@@ -67,20 +67,20 @@ import Testing
         let agent = try AgentProcess(
             "k1", broker: broker.url, arguments: ["--demo", "--metrics", "127.0.0.1:\(port)"])
         try await agent.online()
-        let idle = try (0..<1_000).map { _ in try IdleClient(port: port) }
-        let slow = try (0..<40).map { _ in try IdleClient(port: port) }
+        let idle = try (0..<1_000).map { _ in try PlainSocket(port: port) }
+        let slow = try (0..<40).map { _ in try PlainSocket(port: port) }
         for client in slow { client.send("GET /metrics HTTP/1.1\r\nX: ") }
         for _ in 0..<5 {
             #expect(try await get("/metrics", port).first == "HTTP/1.1 200 OK")
             for client in slow { client.send("y") }
         }
         // Whoever asks for too much is not listened to.
-        let greedy = try IdleClient(port: port)
+        let greedy = try PlainSocket(port: port)
         var accepted = 0
         while accepted < 10_000, greedy.send(String(repeating: "z", count: 1_024)) { accepted += 1 }
         #expect(accepted < 10_000)
         // A request that never ends is cut off, however lively it is.
-        let drip = try IdleClient(port: port)
+        let drip = try PlainSocket(port: port)
         drip.send("GET /metrics HTTP/1.1\r\nX: ")
         try await eventually("the end of a request that never ends", within: .seconds(60)) {
             try await Task.sleep(for: .milliseconds(200))

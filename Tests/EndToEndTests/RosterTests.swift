@@ -13,7 +13,7 @@ import WaypostMessages
 struct RosterTests {
     /// Retains a state for each of so many agents, at least once, as agents do.
     private func retainStates(_ count: Int, at broker: TestBroker) throws {
-        let client = try IdleClient(port: UInt16(broker.port))
+        let client = try PlainSocket(port: broker.port)
         // These packets of MQTT 3.1.1 are ASCII: all lengths and both bytes of the number are below 128.
         client.send("\u{10}\u{0E}\0\u{04}MQTT\u{04}\u{02}\0\0\0\u{02}c1")
         let state = #"{"state":"online","epoch":1,"why":"birth"}"#
@@ -53,14 +53,16 @@ struct RosterTests {
         let broker = try await TestBroker.start()
         defer { broker.end() }
         try retainStates(1_500, at: broker)
-        let link = try PausingLink(to: UInt16(broker.port), pause: 700_000)
-        let url = "mqtt://127.0.0.1:\(link.port)"
-        let whole = try await RunningCommand.run(["agents", "--broker", url, "--names", "--wait", "2m"])
-        #expect(whole.status == 0)
+        let link = try Relay(to: broker.port, pause: 700_000)
+        defer { link.end() }
+        let whole = try await RunningCommand.run(["agents", "--broker", link.url, "--names", "--wait", "2m"])
+        #expect(whole.status == 0, "\(whole.errorLines)")
         #expect(Set(whole.output).count == 1_500)
 
-        let short = try await RunningCommand.run(["agents", "--broker", url, "--names", "--wait", "100ms"])
-        #expect(short.status == 1)
+        let short = try await RunningCommand.run([
+            "agents", "--broker", link.url, "--names", "--wait", "100ms",
+        ])
+        #expect(short.status == 1, "\(short.errorLines)")
         #expect(short.errorLines.contains { $0.contains("the list may be incomplete") })
     }
 
@@ -258,43 +260,5 @@ struct RosterTests {
         #expect(ping.output.contains { $0.hasPrefix("  map rev 3 refused: ") }, "\(ping.output)")
         let table = try await site.run("agents")
         #expect(table.output.contains { $0.hasPrefix("k1 ") && $0.contains("map rev 3 refused: ") })
-    }
-}
-
-/// A way to a broker on which what the broker sends comes in pieces, with a pause before each.
-private final class PausingLink: Sendable {
-    let port: UInt16
-    private let listener: Int32
-
-    init(to broker: UInt16, pause microseconds: UInt32) throws {
-        (listener, port) = try Loopback.listen()
-        Thread.detachNewThread { [listener] in
-            while true {
-                let client = accept(listener, nil, nil)
-                guard client >= 0 else { return }
-                guard let server = try? IdleClient(port: broker) else { return }
-                Thread.detachNewThread { Self.copy(client, to: server.descriptor, pause: 0) }
-                Thread.detachNewThread {
-                    Self.copy(server.descriptor, to: client, pause: microseconds)
-                    close(client)
-                }
-            }
-        }
-    }
-
-    deinit {
-        shutdown(listener, Int32(SHUT_RDWR))
-        close(listener)
-    }
-
-    private static func copy(_ from: Int32, to: Int32, pause: UInt32) {
-        var buffer = [UInt8](repeating: 0, count: 65_536)
-        while true {
-            let count = read(from, &buffer, buffer.count)
-            guard count > 0 else { break }
-            if pause > 0 { usleep(pause) }
-            guard send(to, buffer, count, Int32(MSG_NOSIGNAL)) == count else { break }
-        }
-        shutdown(to, Int32(SHUT_RDWR))
     }
 }

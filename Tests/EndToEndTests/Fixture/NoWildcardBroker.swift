@@ -6,31 +6,21 @@ import WaypostMessages
 /// A broker for one client that gives subscriptions with wildcards no retained message, as RabbitMQ does, with an
 /// agent k1 behind it that answers pings.
 final class NoWildcardBroker: Sendable {
-    let port: UInt16
-    private let listener: Int32
+    private let server: LoopbackServer
 
     /// - Parameter delay: Seconds that it takes to answer the first subscription of a client, as NATS may.
     init(subscribingTakes delay: UInt32 = 0) throws {
-        (listener, port) = try Loopback.listen()
-        Thread.detachNewThread { [listener] in
-            while true {
-                let client = accept(listener, nil, nil)
-                guard client >= 0 else {
-                    // Not by the one that ends it, while this thread may still accept: the number may be another's then.
-                    close(listener)
-                    return
-                }
-                var delay = delay
-                while Self.answerPacket(of: client, &delay) {}
-                close(client)
-            }
+        server = try LoopbackServer { client in
+            var delay = delay
+            while Self.answerPacket(of: client, &delay) {}
         }
     }
 
-    deinit { shutdown(listener, Int32(SHUT_RDWR)) }
+    /// `mqtt://127.0.0.1:PORT`.
+    var url: String { server.url }
 
     /// Answers one packet of MQTT 5; false at the end.
-    private static func answerPacket(of client: Int32, _ delay: inout UInt32) -> Bool {
+    private static func answerPacket(of client: PlainSocket, _ delay: inout UInt32) -> Bool {
         guard let type = read(1, of: client)?.first else { return false }
         var (length, shift) = (0, 0)
         while true {
@@ -80,12 +70,12 @@ final class NoWildcardBroker: Sendable {
         return [isRetained ? 0x31 : 0x30, UInt8(body.count & 0x7F | 0x80), UInt8(body.count >> 7)] + body
     }
 
-    private static func read(_ count: Int, of client: Int32) -> [UInt8]? {
+    private static func read(_ count: Int, of client: PlainSocket) -> [UInt8]? {
         var bytes = [UInt8](repeating: 0, count: count)
-        return count == 0 || recv(client, &bytes, count, Int32(MSG_WAITALL)) == count ? bytes : nil
+        return count == 0 || recv(client.descriptor, &bytes, count, Int32(MSG_WAITALL)) == count ? bytes : nil
     }
 
-    private static func send(_ bytes: [UInt8], to client: Int32) -> Bool {
-        Glibc.send(client, bytes, bytes.count, Int32(MSG_NOSIGNAL)) == bytes.count
+    private static func send(_ bytes: [UInt8], to client: PlainSocket) -> Bool {
+        client.send(bytes[...])
     }
 }
