@@ -4,10 +4,8 @@ import Waypost
 package import WaypostMessages
 
 extension RosterReader {
-    /// How long nothing more may come beyond the spread, before all answers are there; longer when the first took longer.
-    package static let patience = TimeSpan.seconds(3)
-    /// How long the answers may take in all beyond the spread, and beyond the first of them.
-    private static let longest: Int64 = 60_000
+    /// How long the first answer may take beyond the spread, unless another time is asked for.
+    package static let patience = TimeSpan(milliseconds: AnswerWindow.shortest)
 
     /// The agents that answer: that needs no retained message, which some brokers do not keep or do not send.
     ///
@@ -50,16 +48,15 @@ extension RosterReader {
         ) { session in
             try await session.publish(.json(topics.command(to: audience, from: settings.name), payload))
             func now() -> Int64 { Int64(clamping: MonotonicTime.now / 1_000_000) }
-            let (asked, end) = (now(), now() + spread)
-            var (last, patience, limit, hasBegun) = (end, wait.milliseconds, Int64.max, false)
-            var alarm = session.alarm(after: .milliseconds(spread + patience))
+            var window = AnswerWindow(asked: now(), spread: spread, wait: wait.milliseconds)
+            var alarm = session.alarm(after: .milliseconds(window.end - now()))
             defer { alarm.cancel() }
             while true {
                 guard case .message(let message) = try await session.next() else {
                     // A large fleet, or a slow broker, takes longer than was asked for.
-                    let left = min(last + patience, limit) - now()
+                    let left = window.end - now()
                     guard left > 0 else {
-                        isComplete = session.loss.dropped == 0 && now() < limit
+                        isComplete = session.loss.dropped == 0 && !window.isCutShort(at: now())
                         return
                     }
                     alarm = session.alarm(after: .milliseconds(left))
@@ -70,12 +67,11 @@ extension RosterReader {
                     reply.code == .ok
                 else { continue }
                 answered(agent, reply.result)
-                last = max(last, now())
-                guard !hasBegun else { continue }
-                (patience, hasBegun) = (max(Self.patience.milliseconds, now() - asked), true)
-                limit = last + Self.longest
+                let before = window.end
+                window.answered(at: now())
+                guard window.end < before else { continue }
                 alarm.cancel()
-                alarm = session.alarm(after: .milliseconds(last + patience - now()))
+                alarm = session.alarm(after: .milliseconds(window.end - now()))
             }
         }
         return isComplete
