@@ -69,7 +69,7 @@ import Waypost
     {
         let (broker, backend) = try await site()
         defer { broker.end() }
-        let ending = try await RunningCommand.run(["doctor", "--wait", "1s", "--broker", broker.url])
+        let ending = try await RunningCommand.run(["doctor", "--wait", "5s", "--broker", broker.url])
         #expect(ending.status == 1)
         let lines = ending.output
         let marks = ["failed", "warning", "not known", "ok", "note"]
@@ -92,7 +92,7 @@ import Waypost
         #expect(try line("r1: subscriptions: refused: x").advice.hasSuffix("let the agent read x"))
         #expect(try line("n1: commands: not known: ").0.hasPrefix("not known "))
         for word in ["guide", "page"] { #expect(!lines.joined().contains(word)) }
-        let json = try await RunningCommand.run(["doctor", "--json", "--wait", "1s", "--broker", broker.url])
+        let json = try await RunningCommand.run(["doctor", "--json", "--wait", "5s", "--broker", broker.url])
         let findings = try json.output.map { try JSONValue(parsing: $0) }
         let circles = findings.filter { $0["found"]?.stringValue?.contains("CYCLE") == true }
         #expect(circles.compactMap { $0["agent"]?.stringValue } == ["c1", "c2"])

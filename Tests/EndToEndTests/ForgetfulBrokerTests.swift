@@ -13,7 +13,7 @@ struct ForgetfulBrokerTests {
             try await backend.publish("", to: "waypost/v1/k1/\(topic)", retain: true)
             await backend.disconnect()
         }
-        let ending = try await site.run("agents", "--ask", "--spread", "200ms", "--json")
+        let ending = try await site.run("agents", "--ask", "--spread", "200ms", "--wait", "60s", "--json")
         #expect(ending.status == 0, "\(ending)")
         let agents = try ending.output.map { try JSONValue(parsing: $0) }
         #expect(agents.map { $0["agent"] } == ["k1"])

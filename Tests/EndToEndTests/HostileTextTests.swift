@@ -62,7 +62,7 @@ struct HostileTextTests {
         try await backend.publish(
             #"{"status":"\#(evil)","version":"\#(evil)","at":9223372036854775807,"uptime":-9223372036854775808,"epoch":9223372036854775807,"map":{"rev":9223372036854775807,"entries":-1,"inactive":9223372036854775807},"checks":[{"name":"\#(evil)","ok":false,"detail":"\#(evil)"}]}"#,
             to: "waypost/v1/k9/health", retain: true)
-        for command in [["agents"], ["doctor", "--wait", "1s"]] {
+        for command in [["agents"], ["doctor", "--wait", "5s"]] {
             let ending = try await RunningCommand.run(command + options, environment: environment)
             #expect(obeyed(ending.output + ending.errorLines).isEmpty, "\(command)")
             #expect(ending.output.contains { $0.contains("k9") }, "\(command): \(ending)")

@@ -55,7 +55,7 @@ struct RunAgentTests {
             environment: ["WAYPOST_AGENT": "from-environment", "WAYPOST_ROOT": "from/environment"])
         try await agent.printedError("agent from-environment online at \(broker.url)")
         let ping = try await RunningCommand.run(
-            ["ping", "--group", "b", "--root", "from/option", "--broker", broker.url, "--wait", "2"])
+            ["ping", "--group", "b", "--root", "from/option", "--broker", broker.url, "--wait", "60s"])
         #expect(ping.output.first?.hasPrefix("from-environment: green") == true)
         agent.send(signal: SIGTERM)
         #expect(try await agent.ending().status == 0)

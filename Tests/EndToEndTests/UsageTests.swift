@@ -219,7 +219,7 @@ struct UsageTests {
             ["open", "scheme://router/demo"], agent.merging(["WAYPOST_JSON": "true"]) { $1 })
         #expect(json.status == 0 && json.output.first?.hasPrefix("{") == true)
         // What stands on the command line says all there is to say about the receiver.
-        #expect(try await run(["ping", "--group", "all", "--wait=2s"], agent).status == 0)
+        #expect(try await run(["ping", "--group", "all", "--wait=60s"], agent).status == 0)
         let other = try await run(["ping", "--agent", "nosuch", "--wait", "500ms"], agent)
         #expect(other.status == 3)
         let backend = try await Backend(broker: site.broker.url)
@@ -232,7 +232,7 @@ struct UsageTests {
         let wrong = try await run(["ping", "--agent", "k1"], ["WAYPOST_WAIT": "soon"])
         #expect(wrong.status == 64 && wrong.errorLines.joined().contains("WAYPOST_WAIT"))
         #expect(try await run(["ping", "--agent", "k1"], ["WAYPOST_JSON": "perhaps"]).status == 64)
-        let quiet = try await run(["ping", "--agent", "k1"], ["WAYPOST_WAIT": "5s", "WAYPOST_FOLLOW": "x"])
+        let quiet = try await run(["ping", "--agent", "k1"], ["WAYPOST_WAIT": "60s", "WAYPOST_FOLLOW": "x"])
         #expect(quiet.status == 0 && quiet.errorLines == [])
         #expect(try await site.agent.terminate() == 0)
     }
