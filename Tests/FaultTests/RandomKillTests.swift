@@ -179,18 +179,26 @@ private actor Sender {
     func settleAll() async throws {
         // It may take hours, as long as replies come.
         var patience = Patience(atMost: .seconds(1_000_000))
+        var calm = 10
         while !patience.isOver(at: replies.count) {
+            let before = replies.count
+            try await waitForCalm(tenths: calm)
             let open = sent.keys.filter { replies[$0] == nil }
             if open.isEmpty { return }
+            // What was sent before is still under way then, and the more is sent the longer it takes.
+            if replies.count == before { calm = min(calm * 2, 100) }
             // No more than the agent takes at once: what is beyond twice the rate is not even answered.
             for id in open.prefix(300) { await publish(sent[id] ?? "") }
-            // As long as replies come, what was sent is under way.
-            var (last, quiet) = (replies.count, 0)
-            while sent.count > replies.count, quiet < 10 {
-                try await Task.sleep(for: .milliseconds(100))
-                quiet = replies.count == last ? quiet + 1 : 0
-                last = replies.count
-            }
+        }
+    }
+
+    /// Returns when everything has its reply, or when no reply has come for so many tenths of a second.
+    private func waitForCalm(tenths: Int) async throws {
+        var (last, quiet) = (replies.count, 0)
+        while sent.count > replies.count, quiet < tenths {
+            try await Task.sleep(for: .milliseconds(100))
+            quiet = replies.count == last ? quiet + 1 : 0
+            last = replies.count
         }
     }
 
