@@ -67,16 +67,17 @@ struct BenchTests {
 
     @Test func `while the machine sleeps nothing is lost, and nothing comes too fast then`() async throws {
         let site = try await Site.open(["--demo", "--intake-rate", "20", "--intake-burst", "20"])
-        let bench = try site.start("bench", "--agent", "k1", "--count", "100", "--wait", "10s")
+        let bench = try site.start("bench", "--agent", "k1", "--count", "200", "--wait", "10s")
+        try await site.broker.waitForLog(containing: "'waypost/v1/k1/cmd/", times: 10)
         // As when a lid is closed, for longer than the bench waits for a reply; by a program of its own, so that what
         // else this process does makes it no longer.
         let both = "\(bench.processID) \(site.agent.processID)"
         let sleep = try await Tool.run(
-            "sh", ["-c", "sleep 2; kill -STOP \(both); sleep 12; kill -CONT \(both)"])
+            "sh", ["-c", "kill -STOP \(both); sleep 12; kill -CONT \(both)"])
         #expect(sleep.status == 0)
         let ending = try await bench.ending()
         #expect(ending.status == 0)
-        #expect(ending.output.first?.hasPrefix("k1: 100 sent, 100 answered, 100 ok, ") == true, "\(ending)")
+        #expect(ending.output.first?.hasPrefix("k1: 200 sent, 200 answered, 200 ok, ") == true, "\(ending)")
         #expect(ending.errorLines.contains { $0.hasPrefix("waypost: this process was suspended for ") })
     }
 

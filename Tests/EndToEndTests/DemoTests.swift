@@ -31,7 +31,9 @@ struct DemoTests {
 
     @Test func `with --json it is a line a step and a summary`() async throws {
         let ending = try await RunningCommand.run(["demo", "--json"])
-        #expect(ending.status == 0)
+        #expect(
+            ending.status == 0, "\(ending.output.filter { $0.contains("\"ok\":false") }) \(ending.errorLines)"
+        )
         let lines = try ending.output.map { try JSONValue(parsing: $0) }
         // All steps of all chapters, and the summary.
         #expect(lines.count == 1 + DemoStory.chapters.reduce(0) { $0 + $1.steps.count })
