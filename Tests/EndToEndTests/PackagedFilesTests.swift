@@ -7,7 +7,9 @@ import WaypostAgent
 @testable import WaypostCLI
 
 /// What the Debian packages have beside the program; scripts/package check tries the packages themselves.
-@Suite(.aFewAtATime, .timeLimit(.minutes(20)))
+@Suite(
+    .aFewAtATime, .timeLimit(.minutes(20)),
+    .enabled(if: Sanitizer.isAbsent, "it starts the program hundreds of times, seconds each there"))
 struct PackagedFilesTests {
     private let out = NSTemporaryDirectory() + "waypost-packaged-\(UUID().uuidString)"
 
