@@ -35,11 +35,8 @@ public struct SealedCommand: Sendable, Hashable, Codable {
 extension Command {
     /// A command with these options.
     init(_ content: AgentCommand, _ options: SendOptions, isSealed: Bool) throws(BackendError) {
-        for (what, name) in [("id", options.id), ("lane", options.lane)] {
-            guard let name, !Name.isValid(name) else { continue }
-            throw BackendError(
-                .invalid, "the \(what) \(name.quoted) must be 1 to 64 characters of A-Z a-z 0-9 _ -")
-        }
+        try Self.check(options.id, "id")
+        try Self.check(options.lane, "lane")
         let lifetime = options.lifetime.milliseconds
         guard (1_000...Command.maximumLifetime).contains(lifetime) else {
             throw BackendError(.invalid, "the lifetime must be 1 s to 1 d; it is \(options.lifetime)")
@@ -47,5 +44,11 @@ extension Command {
         self.init(
             sending: content.operation, id: options.id, lifetime: lifetime, lane: options.lane,
             isTimed: isSealed)
+    }
+
+    private static func check(_ name: String?, _ what: String) throws(BackendError) {
+        guard let name, !Name.isValid(name) else { return }
+        throw BackendError(
+            .invalid, "the \(what) \(name.quoted) must be 1 to 64 characters of A-Z a-z 0-9 _ -")
     }
 }
