@@ -7,7 +7,7 @@ import Testing
     @Test func `the first answer may take as long as was asked for, behind the spread`() {
         let window = AnswerWindow(asked: 1_000, spread: 2_000, wait: 60_000)
         #expect(window.end == 63_000)
-        #expect(!window.isCutShort(at: window.end))
+        #expect(!window.isCutShort)
     }
 
     @Test func `after a quick answer 3 s of silence behind the spread are the end`() {
@@ -16,7 +16,7 @@ import Testing
         #expect(window.end == 5_000)
         window.answered(at: 4_900)
         #expect(window.end == 7_900)
-        #expect(!window.isCutShort(at: window.end))
+        #expect(!window.isCutShort)
     }
 
     @Test func `after a late one the others may be as late`() {
@@ -27,12 +27,19 @@ import Testing
         #expect(window.end == 50_000)
     }
 
+    @Test func `after one that took more than a minute a minute of silence is the end, and they were all`() {
+        var window = AnswerWindow(asked: 0, spread: 2_000, wait: 300_000)
+        window.answered(at: 100_000)
+        #expect(window.end == 160_000)
+        #expect(!window.isCutShort)
+    }
+
     @Test func `answers that never end have a minute from the first on, and were not all`() {
         var window = AnswerWindow(asked: 0, spread: 0, wait: 600_000)
         for time in stride(from: 100_000, through: 200_000, by: 1_000) as StrideThrough<Int64> {
             window.answered(at: time)
         }
         #expect(window.end == 160_000)
-        #expect(window.isCutShort(at: window.end))
+        #expect(window.isCutShort)
     }
 }

@@ -1,7 +1,7 @@
 /// Until when answers to a question to many agents are waited for, in milliseconds of any clock.
 ///
 /// The first may take as long as was asked for. Each of the others may then come as long after the one before as the
-/// first took, 3 s at least; all of them have a minute.
+/// first took, 3 s at least and a minute at most; all of them have a minute.
 struct AnswerWindow {
     /// How long nothing more has to come, before all answers are there.
     static let shortest: Int64 = 3_000
@@ -24,13 +24,13 @@ struct AnswerWindow {
     /// When it ends unless another answer comes.
     var end: Int64 { min(last + patience, limit) }
 
-    /// Whether it ended while answers still came.
-    func isCutShort(at now: Int64) -> Bool { now >= limit }
+    /// Whether it ends although another answer may still come.
+    var isCutShort: Bool { last + patience > limit }
 
     /// An answer has come.
     mutating func answered(at now: Int64) {
         last = max(last, now)
         guard limit == .max else { return }
-        (patience, limit) = (max(Self.shortest, now - asked), last + Self.longest)
+        (patience, limit) = (min(max(Self.shortest, now - asked), Self.longest), last + Self.longest)
     }
 }

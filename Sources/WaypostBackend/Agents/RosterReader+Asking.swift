@@ -56,7 +56,7 @@ extension RosterReader {
                     // A large fleet, or a slow broker, takes longer than was asked for.
                     let left = window.end - now()
                     guard left > 0 else {
-                        isComplete = session.loss.dropped == 0 && !window.isCutShort(at: now())
+                        isComplete = session.loss.dropped == 0 && !window.isCutShort
                         return
                     }
                     alarm = session.alarm(after: .milliseconds(left))
