@@ -232,6 +232,12 @@ if Context.environment["WAYPOST_MACROS"] != nil {
     }
 }
 
+// Only these suites, so that a change is tried without building all others: WAYPOST_SUITES=WaypostTests,ThreadingTests.
+if let suites = Context.environment["WAYPOST_SUITES"] {
+    let named = suites.split(separator: ",").map(String.init)
+    package.targets.removeAll { $0.type == .test && !named.contains($0.name) }
+}
+
 // Only for scripts/fuzz: an executable, of libFuzzer or the one that measures, in the place of the tests, and the
 // command line without its main.
 if let fuzzing = Context.environment["WAYPOST_FUZZ"] {
