@@ -8,9 +8,18 @@ public struct TestCertificates: Sendable {
     /// Where they are; remove it with `remove`.
     public let directory: String
 
-    /// Makes them all; openssl is on PATH, or this throws.
+    /// A copy of those that were made for the first who asked; openssl is on PATH, or this throws.
     public init() throws {
         directory = NSTemporaryDirectory() + "waypost-certificates-\(UUID().uuidString)"
+        try FileManager.default.copyItem(atPath: Self.made.get().directory, toPath: directory)
+    }
+
+    private static let made = Result {
+        try TestCertificates(in: NSTemporaryDirectory() + "waypost-certificates-of-\(getpid())")
+    }
+
+    private init(in directory: String) throws {
+        self.directory = directory
         try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: true)
         for name in ["ca", "other-ca"] {
             try openssl(

@@ -1,5 +1,6 @@
 import Foundation
 import TestSupport
+import Threading
 
 /// A mosquitto with the shipped configuration, and the passwords and rights that make-certs writes.
 final class ShippedBroker: Sendable {
@@ -13,7 +14,8 @@ final class ShippedBroker: Sendable {
     init(_ names: [String]) async throws {
         let secrets = NSTemporaryDirectory() + "waypost-secrets-\(UUID().uuidString)"
         self.secrets = secrets
-        try await Self.makeCertificates(secrets, names)
+        let made = try await Self.made(names)
+        try FileManager.default.copyItem(atPath: made, toPath: secrets)
         broker = try await TestBroker.start(try Self.configuration(secrets))
     }
 
@@ -36,6 +38,25 @@ final class ShippedBroker: Sendable {
         return try String(contentsOfFile: "\(secrets)/clients/\(owner)/password", encoding: .utf8)
             .trimmingCharacters(in: .newlines)
     }
+
+    /// What make-certs wrote for these names, once for all tests. Its files name their folder: they are read by a copy's
+    /// path only.
+    private static func made(_ names: [String]) async throws -> String {
+        let directory = NSTemporaryDirectory() + "waypost-secrets-of-\(getpid())" + names.joined()
+        let making = secretsBeingMade.withLock { making in
+            let task =
+                making[directory]
+                ?? Task {
+                    try await makeCertificates(directory, names)
+                    return directory
+                }
+            making[directory] = task
+            return task
+        }
+        return try await making.value
+    }
+
+    private static let secretsBeingMade = Guarded<[String: Task<String, any Error>]>([:])
 
     static func makeCertificates(_ directory: String, _ arguments: [String], _ environment: [String] = [])
         async throws
