@@ -202,7 +202,7 @@ let package = Package(
             name: "FaultTests",
             dependencies: ["Waypost", "MQTTLink", "WaypostMessages", "WaypostCLI", "TestSupport"],
             exclude: ["Catalogue.md", "FaultLibrary"]),
-        // What holds for every input, and the inputs that scripts/fuzz has found.
+        // What holds for every input, and the inputs that scripts/test --fuzz has found.
         .testTarget(
             name: "FuzzTests",
             dependencies: [
@@ -238,7 +238,7 @@ if let suites = Context.environment["WAYPOST_SUITES"] {
     package.targets.removeAll { $0.type == .test && !named.contains($0.name) }
 }
 
-// Only for scripts/fuzz: an executable, of libFuzzer or the one that measures, in the place of the tests, and the
+// Only for scripts/test --fuzz: an executable, of libFuzzer or the one that measures, in the place of the tests, and the
 // command line without its main.
 if let fuzzing = Context.environment["WAYPOST_FUZZ"] {
     package.products = []

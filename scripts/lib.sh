@@ -10,15 +10,86 @@ PATH=$PATH:/usr/sbin:/sbin
 
 say() { printf '==> %s\n' "$*" >&2; }
 
+# Prints the comment at the top of the calling script, which is its help.
+show_help() { awk 'NR > 1 { if (!/^#/) exit; sub(/^# ?/, ""); print }' "$script"; }
+
+# What one types for the calling script, as its help says: scripts/check broker.
+command_name() {
+    local name
+    name=$(show_help | sed -nE '1s/^Usage: (scripts\/[a-z/-]+( (--)?[a-z]+)?)( .*)?$/\1/p')
+    printf '%s' "${name:-${script#"$PWD"/}}"
+}
+
 fail() {
-    printf '%s: %s\n' "${0##*/}" "$1" >&2
+    printf '%s: %s\n' "$(command_name)" "$1" >&2
     shift
     [ $# -eq 0 ] || printf '    %s\n' "$@" >&2
     exit 1
 }
 
-# Prints the comment at the top of the calling script, which is its help.
-show_help() { awk 'NR > 1 { if (!/^#/) exit; sub(/^# ?/, ""); print }' "$script"; }
+# Wrong usage: $1 says what is wrong with the word $2, and the rest are the words that it may be.
+usage_error() {
+    local text=$1 word=$2 meant
+    shift 2
+    # By how many letters must change; a word that has little in common is not meant.
+    meant=$(printf '%s\n' "$@" | awk -v word="$word" '
+        function least(a, b) { return a < b ? a : b }
+        {
+            for (j = 0; j <= length($0); j++) row[j] = j
+            for (i = 1; i <= length(word); i++) {
+                corner = row[0]
+                row[0] = i
+                for (j = 1; j <= length($0); j++) {
+                    above = row[j]
+                    same = substr(word, i, 1) == substr($0, j, 1)
+                    row[j] = least(least(above, row[j - 1]) + 1, corner + !same)
+                    corner = above
+                }
+            }
+            if (NR == 1 || row[length($0)] < distance) { best = $0; distance = row[length($0)] }
+        }
+        END { if (distance <= 1 + length(word) / 3) print best }')
+    if [ -n "$meant" ]; then meant="; did you mean $meant? See"; else meant="; see"; fi
+    printf '%s: %s: %s%s %s --help\n' "$(command_name)" "$text" "$word" "$meant" "$(command_name)" >&2
+    exit 64
+}
+
+# An option that the help of the calling script does not name.
+no_option() {
+    local options
+    mapfile -t options < <({ echo --help; show_help; } | grep -oE -- '--[a-z][a-z-]*' | sort -u)
+    usage_error "no such option" "$1" "${options[@]}"
+}
+
+# Runs the part $2 of a command, which is a file in the folder scripts/$1, with the rest. It is not on the list of
+# commands: its help is that of `scripts/check NAME --help` and the like.
+run_part() {
+    local folder=$1 name=$2
+    shift 2
+    exec "scripts/$folder/$name" "$@"
+}
+
+# How everything is built that is no release, for all scripts.
+compile_flags=()
+
+# Sets build_flags for .build, which serves test, check, demo, console and cluster: `swift build "${build_flags[@]}"`.
+#
+# A switch of traits or of strictness compiles all of our own targets again, so the folder keeps to what it was built
+# with once, see build_with.
+shared_build() {
+    build_flags=("${compile_flags[@]}")
+    if [ -e .build/with-strict ]; then export WAYPOST_STRICT=1; fi
+    if [ -e .build/with-console ]; then build_flags+=(--traits "default,Console"); fi
+}
+
+# From now on .build is built with these: `strict`, warnings as errors, as scripts/check wants; `console`, the console's
+# web server, as scripts/console does. To forget them: rm .build/with-*
+build_with() {
+    local setting
+    mkdir -p .build
+    for setting in "$@"; do [ -e ".build/with-$setting" ] || : >".build/with-$setting"; done
+    shared_build
+}
 
 # The version that the sources have, in their one place.
 waypost_version() {

@@ -1,7 +1,7 @@
 import Foundation
 
 extension FuzzTarget {
-    /// The inputs that scripts/fuzz has gathered for the reader.
+    /// The inputs that scripts/test --fuzz has gathered for the reader.
     var corpus: [(name: String, bytes: [UInt8])] {
         get throws {
             let folder = URL(filePath: #filePath).deletingLastPathComponent().appending(

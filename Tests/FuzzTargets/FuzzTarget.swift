@@ -1,4 +1,4 @@
-/// The readers of what comes from outside; scripts/fuzz feeds each, and the tests feed each its corpus.
+/// The readers of what comes from outside; scripts/test --fuzz feeds each, and the tests feed each its corpus.
 enum FuzzTarget: String, CaseIterable, Sendable {
     case url, pattern, json, command, map, topic, masking, `operator`
 

@@ -39,7 +39,7 @@ public final class RunningCommand: Sendable {
         process.executableURL = script == nil ? Self.executable : URL(fileURLWithPath: "/bin/bash")
         process.arguments = script.map { ["-c", $0, Self.executable.path] + arguments } ?? arguments
         process.environment = ProcessInfo.processInfo.environment
-            // The one that scripts/mutants sets is for all of the code.
+            // The one that scripts/test --mutants sets is for all of the code.
             .filter { !$0.key.hasPrefix("WAYPOST_") || $0.key == "WAYPOST_MUTANT" }
             .merging(environment) { _, new in new }
         let (output, errors, source) = (Pipe.forOneChild(), Pipe.forOneChild(), Pipe.forOneChild())

@@ -2,7 +2,7 @@ import Foundation
 import Synchronization
 import Waypost
 
-/// Writes down what was on the wire, a line a message, as `scripts/validate-payloads` reads it.
+/// Writes down what was on the wire, a line a message, as `scripts/check payloads` reads it.
 public final class WireCapture: Sendable {
     /// The capture into the file that `WAYPOST_WIRE_CAPTURE` names, which every test process adds to; nil without.
     public static let shared: WireCapture? = ProcessInfo.processInfo.environment["WAYPOST_WIRE_CAPTURE"]

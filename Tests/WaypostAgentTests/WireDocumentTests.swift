@@ -120,14 +120,14 @@ import Waypost
     private let digest = String(repeating: "0", count: 64)
 }
 
-/// `scripts/validate-payloads`, run over a capture.
+/// `scripts/check payloads`, run over a capture.
 private enum PayloadCheck {
     static func run(_ wire: [(topic: String, payload: [UInt8])]) async throws -> Tool.Ending {
         let path = NSTemporaryDirectory() + "waypost-wire-\(UUID().uuidString).jsonl"
         defer { try? FileManager.default.removeItem(atPath: path) }
         let script =
             URL(fileURLWithPath: #filePath).deletingLastPathComponent()
-            .appendingPathComponent("../../scripts/validate-payloads").standardizedFileURL
+            .appendingPathComponent("../../scripts/checks/payloads").standardizedFileURL
         if wire.isEmpty { return try await Tool.run(script.path, hasErrors: true) }
         let capture = try WireCapture(path: path)
         for message in wire { capture.take(topic: message.topic, payload: message.payload) }

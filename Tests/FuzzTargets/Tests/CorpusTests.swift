@@ -1,6 +1,6 @@
 import Testing
 
-/// Every input of the corpus that scripts/fuzz has gathered, once.
+/// Every input of the corpus that scripts/test --fuzz has gathered, once.
 @Suite struct `Inputs that were found` {
     @Test(arguments: FuzzTarget.allCases)
     func `are read or refused, and every law holds`(target: FuzzTarget) async throws {
