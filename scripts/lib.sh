@@ -69,25 +69,27 @@ run_part() {
     exec "scripts/$folder/$name" "$@"
 }
 
-# How everything is built that is no release, for all scripts.
-compile_flags=()
+# How everything is built that is no release, for all scripts. A module is compiled as a whole, and without an index and
+# debug information: that takes half of the time, and what did not change of a module's interface compiles no other.
+compile_flags=(--disable-index-store -Xswiftc -gnone -Xswiftc -wmo -Xswiftc -num-threads -Xswiftc 2)
 
-# Sets build_flags for .build, which serves test, check, demo, console and cluster: `swift build "${build_flags[@]}"`.
+# Sets build_flags for the scripts' own folder, .build-scripts, which serves test, check, demo, console and cluster:
+# `swift build "${build_flags[@]}"`. It is not that of `swift build`, whose other flags would compile all of it again.
 #
 # A switch of traits or of strictness compiles all of our own targets again, so the folder keeps to what it was built
 # with once, see build_with.
 shared_build() {
-    build_flags=("${compile_flags[@]}")
-    if [ -e .build/with-strict ]; then export WAYPOST_STRICT=1; fi
-    if [ -e .build/with-console ]; then build_flags+=(--traits "default,Console"); fi
+    build_flags=(--scratch-path .build-scripts "${compile_flags[@]}")
+    if [ -e .build-scripts/with-strict ]; then export WAYPOST_STRICT=1; fi
+    if [ -e .build-scripts/with-console ]; then build_flags+=(--traits "default,Console"); fi
 }
 
-# From now on .build is built with these: `strict`, warnings as errors, as scripts/check wants; `console`, the console's
-# web server, as scripts/console does. To forget them: rm .build/with-*
+# From now on that folder is built with these: `strict`, warnings as errors, as scripts/check wants; `console`, the console's
+# web server, as scripts/console does. To forget them: rm .build-scripts/with-*
 build_with() {
     local setting
-    mkdir -p .build
-    for setting in "$@"; do [ -e ".build/with-$setting" ] || : >".build/with-$setting"; done
+    mkdir -p .build-scripts
+    for setting in "$@"; do [ -e ".build-scripts/with-$setting" ] || : >".build-scripts/with-$setting"; done
     shared_build
 }
 

@@ -55,7 +55,7 @@ def with_fleet(folder, agents, each):
 
 def main():
     words = [word for word in sys.argv[1:] if word != "--readme"]
-    folder = pathlib.Path(words[0] if words else ".build/pictures")
+    folder = pathlib.Path(words[0] if words else ".build-scripts/pictures")
     folder.mkdir(parents=True, exist_ok=True)
 
     def many(camera, console, broker):
