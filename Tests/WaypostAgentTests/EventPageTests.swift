@@ -26,7 +26,7 @@ struct EventPageTests {
             url: Bool.random(using: &random) ? "app://x/\(number)" : nil, isError: level >= .error)
     }
 
-    @Test(arguments: 0..<60 as Range<UInt64>)
+    @Test(arguments: 0..<20 as Range<UInt64>)
     func `together have what the filter takes, each event once, while new ones come`(seed: UInt64) throws {
         var random = SeededGenerator(seed: seed)
         let limit = [1, 7, 255, 256, 257, 700, 3_000].randomElement(using: &random) ?? 1

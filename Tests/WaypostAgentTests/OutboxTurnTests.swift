@@ -105,7 +105,7 @@ struct OutboxTurnTests {
     // MARK: Chance
 
     /// Random senders, sizes, losses, refusals and disconnections; what the broker has in the end is checked.
-    @Test(arguments: 0..<20)
+    @Test(arguments: 0..<8)
     func `nothing is lost, and each sender's order is kept`(seed: Int) {
         var random = SeededGenerator(seed: UInt64(seed))
         var outbox = outbox()
