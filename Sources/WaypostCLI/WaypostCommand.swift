@@ -28,9 +28,10 @@ struct WaypostCommand: AsyncParsableCommand {
             CommandGroup(
                 name: "Control agents",
                 subcommands: [
-                    OpenCommand.self, CallCommand.self, NavigateCommand.self, CancelCommand.self,
+                    RequestCommand<OpenCommand>.self, RequestCommand<CallCommand>.self,
+                    RequestCommand<NavigateCommand>.self, RequestCommand<CancelCommand>.self,
                     RelocateCommand.self, MapCommand.self, RolloutCommand.self, KeeperCommand.self,
-                    LogCommand.self, DescribeCommand.self,
+                    RequestCommand<LogCommand>.self, DescribeCommand.self,
                 ]),
             CommandGroup(
                 name: "Watch agents",
@@ -38,7 +39,7 @@ struct WaypostCommand: AsyncParsableCommand {
                     AgentsCommand.self, WatchCommand.self, ConsoleCommand.self, LogcatCommand.self,
                     ReplayCommand.self,
                     FailuresCommand.self,
-                    PingCommand.self,
+                    RequestCommand<PingCommand>.self,
                     HealthCommand.self, DoctorCommand.self, ExplainCommand.self, BenchCommand.self,
                     ForgetCommand.self, RetainedCommand.self, ProfileCommand.self,
                 ]),

@@ -1,3 +1,4 @@
+import ArgumentParser
 import TestSupport
 import Testing
 import Waypost
@@ -7,6 +8,22 @@ struct UsageTests {
     @Test func `the commands are read from the program`() {
         #expect(Verbs.families.count > 20 && Verbs.all.count > Verbs.families.count)
         #expect(Set(Verbs.families).isSuperset(of: ["open", "failures", "services", "profile"]))
+    }
+
+    /// In a debug build the parser checks the options of a group four times for each group that it is in.
+    @Test func `no group of options holds another, and no command has one twice`() {
+        for command in Verbs.types {
+            let groups = Mirror(reflecting: command.init()).children.compactMap {
+                type(of: $0.value) as? any GroupOfOptions.Type
+            }
+            #expect(Set(groups.map { "\($0)" }).count == groups.count, "\(command)")
+            for group in groups {
+                let inner = Mirror(reflecting: group.options.init()).children.filter {
+                    $0.value is any GroupOfOptions
+                }
+                #expect(inner.isEmpty, "\(command): \(group) holds \(inner.compactMap(\.label))")
+            }
+        }
     }
 
     @Test(arguments: Verbs.families)
@@ -236,4 +253,12 @@ struct UsageTests {
         #expect(quiet.status == 0 && quiet.errorLines == [])
         #expect(try await site.agent.terminate() == 0)
     }
+}
+
+private protocol GroupOfOptions {
+    static var options: any ParsableArguments.Type { get }
+}
+
+extension OptionGroup: GroupOfOptions {
+    static var options: any ParsableArguments.Type { Value.self }
 }

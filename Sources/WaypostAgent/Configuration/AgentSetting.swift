@@ -44,7 +44,7 @@ package struct AgentSetting: Sendable {
     /// Whether two configurations differ in it.
     fileprivate let differs: @Sendable (AgentConfiguration, AgentConfiguration) -> Bool
 
-    fileprivate init(
+    package init(
         _ name: String, _ kind: Kind, _ meaning: String, standard: String? = nil, note: String? = nil,
         reload: Reload = .restart,
         differs: @escaping @Sendable (AgentConfiguration, AgentConfiguration) -> Bool = { _, _ in false }

@@ -37,17 +37,10 @@ struct AgentCommand: OperatorCommand {
               waypost agent --config /etc/waypost/agent.yaml
             """)
 
-    @OptionGroup(title: "Agent")
-    var options: AgentOptions
-
-    @OptionGroup(title: "Limits and times", visibility: .shared)
-    var numbers: AgentNumberOptions
-
-    @OptionGroup(title: "Broker", visibility: .shared)
-    var broker: BrokerOptions
-
-    @OptionGroup
-    var output: OutputOptions
+    @OptionGroup(title: "Agent") var options: AgentOptions
+    @OptionGroup(title: "Limits and times", visibility: .shared) var numbers: AgentNumberOptions
+    @OptionGroup(title: "Broker", visibility: .shared) var broker: BrokerOptions
+    @OptionGroup var output: OutputOptions
 
     func perform() async throws {
         let given = [numbers.given, broker.given].reduce(options.given) { $0.merging($1) { own, _ in own } }

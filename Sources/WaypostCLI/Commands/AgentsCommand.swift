@@ -79,17 +79,9 @@ struct AgentsCommand: OperatorCommand {
     @Flag(name: .shortAndLong, help: "Keep running, and print an agent again whenever its state changes.")
     var watch = false
 
-    @OptionGroup
-    var output: OutputOptions
-
-    @OptionGroup
-    var wait: WaitOptions
-
-    @OptionGroup(title: "Sender", visibility: .shared)
-    var sender: SenderOptions
-
-    @OptionGroup(title: "Broker", visibility: .shared)
-    var broker: BrokerOptions
+    @OptionGroup var output: OutputOptions
+    @OptionGroup var wait: WaitOptions
+    @OptionGroup(title: "Broker", visibility: .shared) var session: SessionOptions
 
     func validate() throws {
         for name in agents { try NameCheck.check(name, of: "agent") }
@@ -111,7 +103,7 @@ struct AgentsCommand: OperatorCommand {
     }
 
     func perform() async throws {
-        let settings = try await broker.resolved(as: sender.name)
+        let settings = try await session.resolved()
         let reader = RosterReader(settings)
         let (roster, isComplete) =
             ask

@@ -64,17 +64,9 @@ struct BenchCommand: OperatorCommand {
     @Option(help: "The QoS of the commands: 0 or 1.")
     var qos = 1
 
-    @OptionGroup
-    var output: OutputOptions
-
-    @OptionGroup
-    var wait: WaitOptions
-
-    @OptionGroup(title: "Sender", visibility: .shared)
-    var sender: SenderOptions
-
-    @OptionGroup(title: "Broker", visibility: .shared)
-    var broker: BrokerOptions
+    @OptionGroup var output: OutputOptions
+    @OptionGroup var wait: WaitOptions
+    @OptionGroup(title: "Broker", visibility: .shared) var session: SessionOptions
 
     func validate() throws {
         guard Name.isValid(agent) else {
@@ -102,7 +94,7 @@ struct BenchCommand: OperatorCommand {
     }
 
     func perform() async throws {
-        let settings = try await broker.resolved(as: sender.name)
+        let settings = try await session.resolved()
         let pace = try await BenchPace.find(
             for: agent, asked: rate, inFlight: inFlight, settings)
         if let note = pace.note { Terminal.note("waypost: \(note)") }

@@ -19,12 +19,7 @@ struct BrokerHelp: ParsableCommand {
             """,
         shouldDisplay: false)
 
-    @OptionGroup(title: "Broker")
-    var broker: BrokerOptions
-
-    @OptionGroup(title: "Sender")
-    var sender: SenderOptions
-
-    @OptionGroup(title: "Signing")
-    var signing: SignOptions
+    @OptionGroup(title: "Broker") var broker: BrokerOptions
+    @OptionGroup(title: "Sender") var sender: SenderOptions
+    @OptionGroup(title: "Signing") var signing: SignOptions
 }

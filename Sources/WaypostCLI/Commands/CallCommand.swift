@@ -2,7 +2,7 @@ import ArgumentParser
 import Waypost
 import WaypostMessages
 
-struct CallCommand: RequestCommand {
+struct CallCommand: RequestVerb {
     static let configuration = CommandConfiguration(
         commandName: "call",
         abstract: "Call a method of a service in an agent and print its result.",
@@ -34,12 +34,6 @@ struct CallCommand: RequestCommand {
         name: .customLong("check"), inversion: .prefixedNo,
         help: "Check it against the agent's routes and services before sending it.")
     var isChecked = true
-
-    @OptionGroup
-    var output: OutputOptions
-
-    @OptionGroup
-    var options: CommandOptions
 
     func operation() throws -> Command.Operation {
         .call(service: service, method: method, arguments: try Command.Arguments(option: "--args", arguments))

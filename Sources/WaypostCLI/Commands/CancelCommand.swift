@@ -1,7 +1,7 @@
 import ArgumentParser
 import WaypostMessages
 
-struct CancelCommand: RequestCommand {
+struct CancelCommand: RequestVerb {
     static let configuration = CommandConfiguration(
         commandName: "cancel",
         abstract: "Cancel a waiting or running command.",
@@ -15,12 +15,6 @@ struct CancelCommand: RequestCommand {
 
     @Argument(help: "The id of the command to cancel.")
     var target: String
-
-    @OptionGroup
-    var output: OutputOptions
-
-    @OptionGroup
-    var options: CommandOptions
 
     func validate() throws { try NameCheck.check(target, of: "id") }
 

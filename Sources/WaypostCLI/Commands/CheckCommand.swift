@@ -28,8 +28,7 @@ struct CheckCommand: OperatorCommand {
               waypost check --routes contract.json --commands backend.jsonl
             """)
 
-    @OptionGroup(title: "What")
-    var source: RouteSource
+    @OptionGroup(title: "What") var source: RouteSource
 
     @Option(
         help: ArgumentHelp(
@@ -46,11 +45,8 @@ struct CheckCommand: OperatorCommand {
             discussion: "Default: text; json with --json.", valueName: "form"))
     var format: CheckFormat?
 
-    @OptionGroup
-    var output: OutputOptions
-
-    @OptionGroup(title: "Router")
-    var router: RouterOptions
+    @OptionGroup var output: OutputOptions
+    @OptionGroup(title: "Router") var router: RouterOptions
 
     func validate() throws {
         try source.validateGiven()

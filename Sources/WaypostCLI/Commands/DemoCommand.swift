@@ -21,8 +21,7 @@ struct DemoCommand: OperatorCommand {
     @Flag(help: "Wait 1.5 seconds after each step, so that you can read along.")
     var slow = false
 
-    @OptionGroup
-    var output: OutputOptions
+    @OptionGroup var output: OutputOptions
 
     func perform() async throws {
         let processes = try ProcessGroupGuard()

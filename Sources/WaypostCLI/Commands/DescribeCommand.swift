@@ -4,7 +4,7 @@ import WaypostBackend
 import WaypostMessages
 import WaypostTools
 
-struct DescribeCommand: OperatorCommand {
+struct DescribeCommand: ContractCommand {
     static let configuration = CommandConfiguration(
         commandName: "describe",
         abstract:
@@ -30,23 +30,23 @@ struct DescribeCommand: OperatorCommand {
         completion: .routesAndServices)
     var names: [String] = []
 
-    @OptionGroup(title: "What")
-    var source: ContractSource
-
-    @OptionGroup
-    var output: OutputOptions
+    @OptionGroup(title: "What") var agent: ContractAgent
+    @OptionGroup(title: "What") var source: RouteSource
+    @OptionGroup(title: "What") var wait: WaitOptions
+    @OptionGroup(title: "Broker", visibility: .shared) var session: SessionOptions
+    @OptionGroup var output: OutputOptions
 
     func validate() throws {
-        if let agent {
-            guard source.agent == nil, !source.routes.isGiven else {
+        if let whole {
+            guard agent.name == nil, !source.isGiven else {
                 throw ValidationError("describe agent ID needs no --agent, --routes or --demo")
             }
-            return try NameCheck.check(agent, of: "agent")
+            return try NameCheck.check(whole, of: "agent")
         }
         guard names.count <= 1 else {
             throw ValidationError("describe takes one name, or: describe agent ID")
         }
-        if let name = names.first, source.agent == nil, !source.routes.isGiven {
+        if let name = names.first, agent.name == nil, !source.isGiven {
             throw ValidationError(
                 name == "agent"
                     ? "name the agent: waypost describe agent ID"
@@ -54,19 +54,18 @@ struct DescribeCommand: OperatorCommand {
                         + "for an agent as a whole: waypost describe agent \(Name.isValid(name) ? name : "ID")"
             )
         }
-        try source.validateGiven()
+        try validateGiven()
     }
 
     /// The agent that is described as a whole.
-    private var agent: String? { names.count == 2 && names[0] == "agent" ? names[1] : nil }
+    private var whole: String? { names.count == 2 && names[0] == "agent" ? names[1] : nil }
 
     func perform() async throws {
-        if let agent {
-            let page = try await AgentPage.read(
-                agent, source.broker.resolved(as: source.sender.name), within: source.wait.duration)
+        if let whole {
+            let page = try await AgentPage.read(whole, session.resolved(), within: wait.duration)
             return show(page.json, page.lines(output.style, within: Terminal.width))
         }
-        let contract = try await source.contract()
+        let contract = try await contract()
         let text = ContractText(style: output.style)
         guard let name = names.first else {
             return show(contract.json, text.lines(contract))
@@ -99,10 +98,9 @@ struct DescribeCommand: OperatorCommand {
 
     /// Where the agent itself says that a URL leads; nil when it is no URL, or no agent answers.
     private func resolved(_ name: String) async -> ResolvedRoute? {
-        guard let agent = source.agent, name.contains("://"),
-            let settings = try? await source.broker.resolved(as: source.sender.name)
+        guard let agent = agent.name, name.contains("://"), let settings = try? await session.resolved()
         else { return nil }
-        let found = try? await MapClient(settings, of: .agent(agent), source.wait.replyWait).resolve([name])
+        let found = try? await MapClient(settings, of: .agent(agent), wait.replyWait).resolve([name])
         if found == nil {
             Terminal.note("waypost: warning: \(agent) was not asked where redirects lead: no answer")
         }

@@ -58,17 +58,9 @@ struct DoctorCommand: OperatorCommand {
             valueName: "directory"), completion: .directory)
     var state: String?
 
-    @OptionGroup
-    var output: OutputOptions
-
-    @OptionGroup
-    var wait: WaitOptions
-
-    @OptionGroup(title: "Sender", visibility: .shared)
-    var sender: SenderOptions
-
-    @OptionGroup(title: "Broker", visibility: .shared)
-    var broker: BrokerOptions
+    @OptionGroup var output: OutputOptions
+    @OptionGroup var wait: WaitOptions
+    @OptionGroup(title: "Broker", visibility: .shared) var session: SessionOptions
 
     func validate() throws {
         try NameCheck.check(agent, of: "--agent")
@@ -81,12 +73,12 @@ struct DoctorCommand: OperatorCommand {
         let given: Settings.Options = [
             "agent": agent.map(ConfigContent.string), "state": state.map(ConfigContent.string),
         ]
-        let settings = try await broker.settings(given.merging(broker.given) { own, _ in own })
+        let settings = try await session.settings(given.merging(session.given) { own, _ in own })
         let place = local ? try await LocalAgent(settings) : nil
-        var brokers = local && !signIn ? nil : try await BackendConfiguration(settings, name: sender.name)
+        var brokers = local && !signIn ? nil : try await BackendConfiguration(settings)
         var accounts = 1
         if !local, var own = brokers {
-            accounts = try await BrokerOptions.takeAccount(&own, settings)
+            accounts = try await own.takeAccount(settings)
             brokers = own
         }
         var report = DoctorReport()

@@ -34,11 +34,10 @@ struct ExplainCommand: OperatorCommand {
             "Who sent the command.", discussion: "Default: the sender, see --as.", valueName: "name"))
     var of: String?
 
-    @OptionGroup
-    var output: OutputOptions
-
-    @OptionGroup
-    var asking: AskOptions
+    @OptionGroup var output: OutputOptions
+    @OptionGroup(title: "Signing", visibility: .shared) var signing: SignOptions
+    @OptionGroup var wait: WaitOptions
+    @OptionGroup(title: "Broker", visibility: .shared) var session: SessionOptions
 
     func validate() throws {
         try NameCheck.check(agent, of: "--agent")
@@ -46,7 +45,7 @@ struct ExplainCommand: OperatorCommand {
         guard agent != nil || of == nil else { throw ValidationError("--of needs --agent") }
         if isAboutCommand {
             try NameCheck.check(code, of: "id")
-            try asking.validateWaits()
+            try wait.validateIsOn()
         }
     }
 
@@ -67,11 +66,11 @@ struct ExplainCommand: OperatorCommand {
     }
 
     private func explain(command id: String, at agent: String) async throws {
-        let settings = try await asking.settings()
+        let settings = try await session.resolved(signedBy: signing)
         let sender = settings.name
         let request = try CommandRequest(
-            asking: .inspect(target: id, sender: of), of: .agent(agent), settings, signer: asking.signer(),
-            asking.replyWait)
+            asking: .inspect(target: id, sender: of), of: .agent(agent), settings, signer: settings.signer,
+            wait.replyWait)
         var isOK = true
         _ = try await request.perform { answer in
             let isKnown = answer.reply.result["commands"]?.arrayValue?.isEmpty == false

@@ -20,8 +20,7 @@ struct FailuresCommand: OperatorCommand {
               waypost failures --since 18:40 --json | jq -r 'select(.code == 404) | .url'
             """)
 
-    @OptionGroup
-    var audience: AudienceOptions
+    @OptionGroup var audience: AudienceOptions
 
     @Option(
         help: ArgumentHelp(
@@ -45,18 +44,17 @@ struct FailuresCommand: OperatorCommand {
     @Flag(help: "Print each failure, the oldest first.")
     var each = false
 
-    @OptionGroup
-    var output: OutputOptions
-
-    @OptionGroup
-    var asking: AskOptions
+    @OptionGroup var output: OutputOptions
+    @OptionGroup(title: "Signing", visibility: .shared) var signing: SignOptions
+    @OptionGroup var wait: WaitOptions
+    @OptionGroup(title: "Broker", visibility: .shared) var session: SessionOptions
 
     /// The most failures that are printed one by one, and the bytes that they may have.
     private static let maximumLines = 100_000
     private static let maximumBytes = 64 << 20
 
     func validate() throws {
-        try asking.validateWaits()
+        try wait.validateIsOn()
         for code in codes where Int(code) == nil && CodeExplanation.find(code).isEmpty {
             let near = NearestNames.find(code.uppercased(), among: CodeExplanation.all.map(\.code.name))
             throw ValidationError(
@@ -77,7 +75,7 @@ struct FailuresCommand: OperatorCommand {
 
     func perform() async throws {
         let reader = try FailureReader(
-            await asking.settings(), signer: asking.signer(), asking.replyWait)
+            await session.resolved(), signer: signing.signer(), wait.replyWait)
         let audience = audience.isGiven ? try audience.audience : .all
         var groups = FailureGroups()
         var lines: [LogLine] = []

@@ -26,19 +26,13 @@ struct ForgetCommand: OperatorCommand {
     @Flag(help: "Do not ask.")
     var yes = false
 
-    @OptionGroup
-    var output: OutputOptions
-
-    @OptionGroup(title: "Sender", visibility: .shared)
-    var sender: SenderOptions
-
-    @OptionGroup(title: "Broker", visibility: .shared)
-    var broker: BrokerOptions
+    @OptionGroup var output: OutputOptions
+    @OptionGroup(title: "Broker", visibility: .shared) var session: SessionOptions
 
     func validate() throws { try NameCheck.check(agent, of: "agent") }
 
     func perform() async throws {
-        try await RetirementOptions(yes: yes, output: output).remove(agent, broker.resolved(as: sender.name))
+        try await RetirementOptions(yes: yes, output: output).remove(agent, session.resolved())
     }
 }
 

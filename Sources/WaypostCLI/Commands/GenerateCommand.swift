@@ -38,17 +38,9 @@ struct GenerateSwiftCommand: OperatorCommand {
         completion: .file(extensions: ["json"]))
     var contract: String?
 
-    @OptionGroup
-    var output: OutputOptions
-
-    @OptionGroup
-    var wait: WaitOptions
-
-    @OptionGroup(title: "Sender", visibility: .shared)
-    var sender: SenderOptions
-
-    @OptionGroup(title: "Broker", visibility: .shared)
-    var broker: BrokerOptions
+    @OptionGroup var output: OutputOptions
+    @OptionGroup var wait: WaitOptions
+    @OptionGroup(title: "Broker", visibility: .shared) var session: SessionOptions
 
     func validate() throws {
         try NameCheck.check(agent, of: "--agent")
@@ -60,7 +52,7 @@ struct GenerateSwiftCommand: OperatorCommand {
     func perform() async throws {
         let found: RouterContract
         if let agent {
-            found = try await ContractReader(broker.resolved(as: sender.name)).contract(
+            found = try await ContractReader(session.resolved()).contract(
                 of: agent, within: wait.duration)
         } else {
             found = try RouteFile(contract ?? "-").contract

@@ -44,11 +44,8 @@ struct HealthCommand: OperatorCommand {
         completion: .file(extensions: ["yaml", "yml", "json"]))
     var configurationFile: String?
 
-    @OptionGroup
-    var output: OutputOptions
-
-    @OptionGroup
-    var wait: WaitOptions
+    @OptionGroup var output: OutputOptions
+    @OptionGroup var wait: WaitOptions
 
     func validate() throws {
         guard local else {

@@ -21,17 +21,11 @@ struct KeeperCommand: OperatorCommand {
     @Option(help: ArgumentHelp("The directory with the maps.", valueName: "dir"), completion: .directory)
     var wanted: String
 
-    @OptionGroup
-    var output: OutputOptions
-
-    @OptionGroup(title: "Sender", visibility: .shared)
-    var sender: SenderOptions
-
-    @OptionGroup(title: "Broker", visibility: .shared)
-    var broker: BrokerOptions
+    @OptionGroup var output: OutputOptions
+    @OptionGroup(title: "Broker", visibility: .shared) var session: SessionOptions
 
     func perform() async throws {
-        let settings = try await broker.resolved(as: sender.name)
+        let settings = try await session.resolved()
         let maps = try Self.maps(in: wanted)
         Terminal.note("waypost: \(maps.count.counted("map")) wanted at \(settings.place)")
         do {

@@ -14,6 +14,5 @@ struct LimitsHelp: ParsableCommand {
             """,
         shouldDisplay: false)
 
-    @OptionGroup(title: "Limits and times")
-    var numbers: AgentNumberOptions
+    @OptionGroup(title: "Limits and times") var numbers: AgentNumberOptions
 }

@@ -3,7 +3,7 @@ import Waypost
 import WaypostBackend
 import WaypostMessages
 
-struct LogCommand: RequestCommand {
+struct LogCommand: RequestVerb {
     static let configuration = CommandConfiguration(
         commandName: "log",
         abstract: "Change which events an agent publishes, for a limited time.",
@@ -31,12 +31,6 @@ struct LogCommand: RequestCommand {
     @Option(help: "Only for events with this tag; others do not change.")
     var tag: String?
 
-    @OptionGroup
-    var output: OutputOptions
-
-    @OptionGroup
-    var options: CommandOptions
-
     func validate() throws {
         guard LogLevel(letter: level) != nil else {
             throw ValidationError("level must be one of V D I W E F; found \(level.debugDescription)")
@@ -53,13 +47,7 @@ struct LogCommand: RequestCommand {
         return .log(level: level, tag: tag, milliseconds: time.milliseconds)
     }
 
-    func lines(_ answer: AgentReply) -> [TerminalText] {
-        Self.lines(answer, level: level, tag: tag, output.style)
-    }
-
-    static func lines(
-        _ answer: AgentReply, level: String, tag: String?, _ style: Style
-    ) -> [TerminalText] {
+    func lines(_ answer: AgentReply, _ style: Style) -> [TerminalText] {
         guard answer.isOK, let until = answer.reply.result["until"]?.intValue else {
             return ReplyText(style: style).lines(answer)
         }

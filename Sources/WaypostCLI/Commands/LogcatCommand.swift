@@ -27,8 +27,7 @@ struct LogcatCommand: OperatorCommand {
               waypost logcat --json | jq -r .msg
             """)
 
-    @OptionGroup(title: "Lines")
-    var lines: LineOptions
+    @OptionGroup(title: "Lines") var lines: LineOptions
 
     @Option(
         name: .customLong("agent"), parsing: .singleValue,
@@ -76,14 +75,8 @@ struct LogcatCommand: OperatorCommand {
     @Flag(help: "Only failure reports.")
     var failures = false
 
-    @OptionGroup
-    var output: OutputOptions
-
-    @OptionGroup(title: "Sender", visibility: .shared)
-    var sender: SenderOptions
-
-    @OptionGroup(title: "Broker", visibility: .shared)
-    var broker: BrokerOptions
+    @OptionGroup var output: OutputOptions
+    @OptionGroup(title: "Broker", visibility: .shared) var session: SessionOptions
 
     func validate() throws {
         for agent in agents { try NameCheck.check(agent, of: "--agent") }
@@ -118,7 +111,7 @@ struct LogcatCommand: OperatorCommand {
             namesAgents: selection.single == nil, maximum: maximum)
         try await LogPrinter.follow(
             LogFollower(
-                broker.resolved(as: sender.name), selection, filter: lines.filter(),
+                session.resolved(), selection, filter: lines.filter(),
                 onlyFailures: failures, history: history, isDump: isDump || tail != nil,
                 output: printer.show))
     }

@@ -15,28 +15,18 @@ struct MapDiffCommand: OperatorCommand {
               waypost map diff --group all --file map.json
             """)
 
-    @OptionGroup
-    var audience: AudienceOptions
+    @OptionGroup var audience: AudienceOptions
 
     @Option(help: ArgumentHelp("A document with entries; - is standard input.", valueName: "file"))
     var file: String
 
-    @OptionGroup
-    var output: OutputOptions
-
-    @OptionGroup(title: "Signing", visibility: .shared)
-    var signing: SignOptions
-
-    @OptionGroup(title: "Sender", visibility: .shared)
-    var sender: SenderOptions
-
-    @OptionGroup(title: "Broker", visibility: .shared)
-    var broker: BrokerOptions
+    @OptionGroup var output: OutputOptions
+    @OptionGroup(title: "Signing", visibility: .shared) var signing: SignOptions
+    @OptionGroup(title: "Broker", visibility: .shared) var session: SessionOptions
 
     func perform() async throws {
         let audience = try audience.audience
-        var settings = try await broker.resolved(as: sender.name)
-        settings.signer = try signing.signer()
+        let settings = try await session.resolved(signedBy: signing)
         let relocation = try RelocationOptions.relocation(file: file, by: settings.name)
         let delivery = MapDelivery(maps: MapClient(settings, of: audience), output: output)
         guard try await !delivery.preview(relocation).isRefused else { throw Exit.failed }

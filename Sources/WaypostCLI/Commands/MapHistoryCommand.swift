@@ -3,7 +3,7 @@ import Waypost
 import WaypostBackend
 import WaypostMessages
 
-struct MapHistoryCommand: OperatorCommand {
+struct MapHistoryCommand: MapAskingCommand {
     static let configuration = CommandConfiguration(
         commandName: "history",
         abstract: "List the maps that were in force on agents: the last eight of each layer.",
@@ -18,8 +18,7 @@ struct MapHistoryCommand: OperatorCommand {
               waypost map history --agent k1 --rev 41 > before.json
             """)
 
-    @OptionGroup
-    var audience: AudienceOptions
+    @OptionGroup var audience: AudienceOptions
 
     @Option(
         help: ArgumentHelp("Only this layer: agent, patch, @ and the name of a group.", valueName: "name"))
@@ -33,14 +32,13 @@ struct MapHistoryCommand: OperatorCommand {
     @Option(help: ArgumentHelp("Print the document whose digest begins with this.", valueName: "digits"))
     var digest: String?
 
-    @OptionGroup
-    var output: OutputOptions
-
-    @OptionGroup
-    var asking: AskOptions
+    @OptionGroup var output: OutputOptions
+    @OptionGroup(title: "Signing", visibility: .shared) var signing: SignOptions
+    @OptionGroup var wait: WaitOptions
+    @OptionGroup(title: "Broker", visibility: .shared) var session: SessionOptions
 
     func validate() throws {
-        try asking.validateWaits()
+        try wait.validateIsOn()
         guard revision == nil || digest == nil else {
             throw ValidationError("use --rev or --digest, not both")
         }
@@ -51,7 +49,7 @@ struct MapHistoryCommand: OperatorCommand {
 
     func perform() async throws {
         let audience = try audience.audience
-        let maps = try await asking.maps(of: audience)
+        let maps = try await maps(of: audience)
         if let subject { return show(try await maps.document(subject, layer: layer ?? "agent")) }
         let answers = try await maps.history(layer: layer)
         let text = MapText(style: output.style)

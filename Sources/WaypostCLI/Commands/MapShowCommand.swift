@@ -3,7 +3,7 @@ import Waypost
 import WaypostBackend
 import WaypostMessages
 
-struct MapShowCommand: OperatorCommand {
+struct MapShowCommand: MapAskingCommand {
     static let configuration = CommandConfiguration(
         commandName: "show",
         abstract: "Print the relocation entries in force on agents, the layer that applies first on top.",
@@ -18,8 +18,7 @@ struct MapShowCommand: OperatorCommand {
               waypost map --agent k1 --json
             """)
 
-    @OptionGroup
-    var audience: AudienceOptions
+    @OptionGroup var audience: AudienceOptions
 
     @Option(
         name: .customLong("at"), help: ArgumentHelp("Show which entries apply to this URL.", valueName: "url")
@@ -30,20 +29,19 @@ struct MapShowCommand: OperatorCommand {
         help: ArgumentHelp("Only this layer: agent, patch, @ and the name of a group.", valueName: "name"))
     var layer: String?
 
-    @OptionGroup
-    var output: OutputOptions
-
-    @OptionGroup
-    var asking: AskOptions
+    @OptionGroup var output: OutputOptions
+    @OptionGroup(title: "Signing", visibility: .shared) var signing: SignOptions
+    @OptionGroup var wait: WaitOptions
+    @OptionGroup(title: "Broker", visibility: .shared) var session: SessionOptions
 
     func validate() throws {
         guard url == nil || audience.group == nil else { throw ValidationError("--at needs one --agent") }
-        try asking.validateWaits()
+        try wait.validateIsOn()
     }
 
     func perform() async throws {
         let audience = try audience.audience
-        let answers = try await asking.maps(of: audience).maps(layer: layer, at: url)
+        let answers = try await maps(of: audience).maps(layer: layer, at: url)
         let text = MapText(style: output.style)
         for (_, maps) in answers.values {
             if output.isJSON {
@@ -54,6 +52,20 @@ struct MapShowCommand: OperatorCommand {
             }
         }
         try MapAnswers.report(answers)
+    }
+}
+
+/// A verb that asks agents about their maps.
+protocol MapAskingCommand: OperatorCommand {
+    var wait: WaitOptions { get }
+    var signing: SignOptions { get }
+    var session: SessionOptions { get }
+}
+
+extension MapAskingCommand {
+    /// The maps of one agent, or of a group.
+    func maps(of audience: Audience) async throws -> MapClient {
+        MapClient(try await session.resolved(signedBy: signing), of: audience, wait.replyWait)
     }
 }
 

@@ -36,11 +36,8 @@ struct MapSignCommand: OperatorCommand {
         help: ArgumentHelp("Where the signed document goes. Default: standard output.", valueName: "file"))
     var target = "-"
 
-    @OptionGroup(title: "Receiver")
-    var audience: AudienceOptions
-
-    @OptionGroup
-    var output: OutputOptions
+    @OptionGroup(title: "Receiver") var audience: AudienceOptions
+    @OptionGroup var output: OutputOptions
 
     func perform() async throws {
         let source = try JSONFile(file, purpose: "map file")

@@ -1,7 +1,7 @@
 import ArgumentParser
 import WaypostBackend
 
-struct MapUndoCommand: OperatorCommand {
+struct MapUndoCommand: MapAskingCommand {
     static let configuration = CommandConfiguration(
         commandName: "undo",
         abstract: "Send the map before the last change again, with the next revision.",
@@ -17,8 +17,7 @@ struct MapUndoCommand: OperatorCommand {
               waypost map undo --group lobby --to 41 --yes
             """)
 
-    @OptionGroup
-    var audience: AudienceOptions
+    @OptionGroup var audience: AudienceOptions
 
     @Option(
         name: .customLong("to"),
@@ -31,14 +30,13 @@ struct MapUndoCommand: OperatorCommand {
     @Flag(help: "Send it without asking.")
     var yes = false
 
-    @OptionGroup
-    var output: OutputOptions
-
-    @OptionGroup
-    var asking: AskOptions
+    @OptionGroup var output: OutputOptions
+    @OptionGroup(title: "Signing", visibility: .shared) var signing: SignOptions
+    @OptionGroup var wait: WaitOptions
+    @OptionGroup(title: "Broker", visibility: .shared) var session: SessionOptions
 
     func perform() async throws {
-        let maps = try await asking.maps(of: audience.audience)
+        let maps = try await maps(of: audience.audience)
         let undo = try await maps.undo(to: revision)
         if !output.isJSON {
             Terminal.note("waypost: back to \(undo.origin), as rev \(undo.revision)")

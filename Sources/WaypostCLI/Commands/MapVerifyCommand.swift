@@ -31,8 +31,7 @@ struct MapVerifyCommand: OperatorCommand {
     @Option(help: ArgumentHelp("How many of the keys must have signed, 1 to 8.", valueName: "number"))
     var threshold = 1
 
-    @OptionGroup
-    var output: OutputOptions
+    @OptionGroup var output: OutputOptions
 
     func validate() throws {
         guard (1...TrustedKeys.maximumThreshold).contains(threshold), threshold <= keys.count else {

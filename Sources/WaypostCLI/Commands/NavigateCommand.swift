@@ -3,7 +3,7 @@ import Waypost
 import WaypostBackend
 import WaypostMessages
 
-struct NavigateCommand: RequestCommand {
+struct NavigateCommand: RequestVerb {
     static let configuration = CommandConfiguration(
         commandName: "navigate",
         abstract: "Go back, or to another tab, in an agent's navigation, and print what is shown.",
@@ -24,12 +24,6 @@ struct NavigateCommand: RequestCommand {
     @Option(help: ArgumentHelp("The tab for showTab, from 0.", valueName: "number"))
     var tab: Int?
 
-    @OptionGroup
-    var output: OutputOptions
-
-    @OptionGroup
-    var options: CommandOptions
-
     func validate() throws {
         guard NavigationMove.names.contains(action) else {
             let near = NearestNames.find(action, among: NavigationMove.names, limit: 1)
@@ -47,13 +41,13 @@ struct NavigateCommand: RequestCommand {
         return .navigate(move)
     }
 
-    func lines(_ answer: AgentReply) -> [TerminalText] {
+    func lines(_ answer: AgentReply, _ style: Style) -> [TerminalText] {
         let result = answer.reply.result
         guard answer.isOK, let shown = result["navigation"] else {
-            return ReplyText(style: output.style).lines(answer)
+            return ReplyText(style: style).lines(answer)
         }
         let moved = result["moved"] == true ? "" : ", nothing changed"
-        return ["\(output.style.green("ok")): \(answer.agent)\(moved)"] + NavigationText.lines(shown)
+        return ["\(style.green("ok")): \(answer.agent)\(moved)"] + NavigationText.lines(shown)
     }
 }
 

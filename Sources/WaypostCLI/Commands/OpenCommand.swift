@@ -1,7 +1,7 @@
 import ArgumentParser
 import WaypostMessages
 
-struct OpenCommand: RequestCommand {
+struct OpenCommand: RequestVerb {
     static let configuration = CommandConfiguration(
         commandName: "open",
         abstract: "Open a URL in an agent's router and print the result.",
@@ -31,12 +31,6 @@ struct OpenCommand: RequestCommand {
         name: .customLong("check"), inversion: .prefixedNo,
         help: "Check it against the agent's routes and services before sending it.")
     var isChecked = true
-
-    @OptionGroup
-    var output: OutputOptions
-
-    @OptionGroup
-    var options: CommandOptions
 
     func operation() throws -> Command.Operation {
         .open(url: url, parameters: try JSONArgument.parameters(object, pairs))

@@ -2,7 +2,7 @@ import ArgumentParser
 import WaypostBackend
 import WaypostMessages
 
-struct PingCommand: RequestCommand {
+struct PingCommand: RequestVerb {
     static let configuration = CommandConfiguration(
         commandName: "ping",
         abstract: "Ask an agent for its health, and measure the round trip.",
@@ -13,17 +13,9 @@ struct PingCommand: RequestCommand {
               waypost ping --agent k1 --json
             """)
 
-    @OptionGroup
-    var output: OutputOptions
-
-    @OptionGroup
-    var options: CommandOptions
-
     func operation() -> Command.Operation { .ping() }
 
-    func lines(_ answer: AgentReply) -> [TerminalText] { Self.lines(answer, output.style) }
-
-    static func lines(_ answer: AgentReply, _ style: Style) -> [TerminalText] {
+    func lines(_ answer: AgentReply, _ style: Style) -> [TerminalText] {
         guard answer.isOK else { return ReplyText(style: style).lines(answer) }
         let asked = WallClock.now() - answer.roundTrip
         let offset = ClockOffset(of: answer.reply, asked: asked, trip: answer.roundTrip)

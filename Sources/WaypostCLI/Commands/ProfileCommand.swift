@@ -31,27 +31,22 @@ struct ProfileCommand: AsyncParsableCommand {
         @Argument(help: "The name.")
         var name: String
 
-        @OptionGroup
-        var output: OutputOptions
-
-        @OptionGroup(title: "Sender")
-        var sender: SenderOptions
-
-        @OptionGroup(title: "Broker")
-        var broker: BrokerOptions
+        @OptionGroup var output: OutputOptions
+        @OptionGroup(title: "Sender") var sender: SenderOptions
+        @OptionGroup(title: "Broker") var broker: BrokerOptions
 
         func validate() throws {
             try NameCheck.check(name, of: "the profile")
             guard case .some(.some) = broker.given["broker"] else {
                 throw ValidationError("a profile needs its --broker")
             }
-            guard broker.profile == nil, broker.configurationFile == nil else {
+            guard broker.text("profile") == nil, broker.text("config") == nil else {
                 throw ValidationError("a profile cannot contain --profile or --config")
             }
         }
 
         func perform() async throws {
-            let options = broker.given.merging(["as": sender.name.map(ConfigContent.string)]) { $1 }
+            let options = broker.given.merging(sender.given) { $1 }
             // What could not be used is found now.
             _ = try await BackendConfiguration(Settings(options, file: nil))
             let lines = options.sorted { $0.key < $1.key }.compactMap { name, content -> String? in
@@ -84,8 +79,7 @@ struct ProfileCommand: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
             commandName: "list", abstract: "List the profiles; * marks the one in use.")
 
-        @OptionGroup
-        var output: OutputOptions
+        @OptionGroup var output: OutputOptions
 
         func perform() async throws {
             let store = try ProfileStore.user
@@ -110,8 +104,7 @@ struct ProfileCommand: AsyncParsableCommand {
         @Argument(help: "The name.", completion: .profiles)
         var name: String
 
-        @OptionGroup
-        var output: OutputOptions
+        @OptionGroup var output: OutputOptions
 
         func perform() async throws {
             let store = try ProfileStore.user
@@ -136,8 +129,7 @@ struct ProfileCommand: AsyncParsableCommand {
         @Flag(help: "Use none from now on.")
         var none = false
 
-        @OptionGroup
-        var output: OutputOptions
+        @OptionGroup var output: OutputOptions
 
         func validate() throws {
             guard (name != nil) != none else { throw ValidationError("name a profile, or use --none") }
@@ -163,8 +155,7 @@ struct ProfileCommand: AsyncParsableCommand {
         @Argument(help: "The name.", completion: .profiles)
         var name: String
 
-        @OptionGroup
-        var output: OutputOptions
+        @OptionGroup var output: OutputOptions
 
         func perform() async throws { try ProfileStore.user.remove(name) }
     }

@@ -37,8 +37,7 @@ struct RelocateCommand: OperatorCommand {
               waypost relocate --agent k1 --file map.json --sign-key release.pem --yes
             """)
 
-    @OptionGroup(title: "What")
-    var entry: RelocationOptions
+    @OptionGroup(title: "What") var entry: RelocationOptions
 
     @Flag(help: "Only print what it would change; nothing is sent.")
     var dryRun = false
@@ -52,28 +51,15 @@ struct RelocateCommand: OperatorCommand {
     @Flag(help: "Send it even if an entry would have no effect on any agent.")
     var allowInactive = false
 
-    @OptionGroup
-    var signing: SignOptions
-
-    @OptionGroup
-    var output: OutputOptions
-
-    @OptionGroup
-    var audience: AudienceOptions
-
-    @OptionGroup
-    var wait: WaitOptions
-
-    @OptionGroup(title: "Sender", visibility: .shared)
-    var sender: SenderOptions
-
-    @OptionGroup(title: "Broker", visibility: .shared)
-    var broker: BrokerOptions
+    @OptionGroup var signing: SignOptions
+    @OptionGroup var output: OutputOptions
+    @OptionGroup var audience: AudienceOptions
+    @OptionGroup var wait: WaitOptions
+    @OptionGroup(title: "Broker", visibility: .shared) var session: SessionOptions
 
     func perform() async throws {
         let audience = try audience.audience
-        var settings = try await broker.resolved(as: sender.name)
-        settings.signer = try signing.signer()
+        let settings = try await session.resolved(signedBy: signing)
         if case .group = audience, entry.base != nil {
             throw CommandError(
                 .usage, "--base and --rev are for a patch of one agent; a group is sent a whole map")

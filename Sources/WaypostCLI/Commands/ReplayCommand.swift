@@ -27,20 +27,10 @@ struct ReplayCommand: OperatorCommand {
             valueName: "time"), transform: { try LogStart($0) })
     var since: LogStart?
 
-    @OptionGroup(title: "Lines")
-    var lines: LineOptions
-
-    @OptionGroup
-    var output: OutputOptions
-
-    @OptionGroup
-    var wait: WaitOptions
-
-    @OptionGroup(title: "Sender", visibility: .shared)
-    var sender: SenderOptions
-
-    @OptionGroup(title: "Broker", visibility: .shared)
-    var broker: BrokerOptions
+    @OptionGroup(title: "Lines") var lines: LineOptions
+    @OptionGroup var output: OutputOptions
+    @OptionGroup var wait: WaitOptions
+    @OptionGroup(title: "Broker", visibility: .shared) var session: SessionOptions
 
     /// How long the next page may take, and events of an older agent after the reply that counted them.
     private static let patience = Duration.seconds(2)
@@ -48,7 +38,7 @@ struct ReplayCommand: OperatorCommand {
     func validate() throws { try NameCheck.check(agent, of: "--agent") }
 
     func perform() async throws {
-        let settings = try await broker.resolved(as: sender.name)
+        let settings = try await session.resolved()
         let filter = try lines.filter()
         let collector = try await collect(settings, filter)
         for (agent, reply) in collector.refusals {

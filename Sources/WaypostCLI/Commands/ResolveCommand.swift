@@ -1,9 +1,10 @@
 import ArgumentParser
 import Waypost
 import WaypostBackend
+import WaypostMessages
 import WaypostTools
 
-struct ResolveCommand: OperatorCommand {
+struct ResolveCommand: MapAskingCommand {
     static let configuration = CommandConfiguration(
         commandName: "resolve",
         abstract: "Find out what a URL would open. Nothing is opened; no broker is needed.",
@@ -45,8 +46,7 @@ struct ResolveCommand: OperatorCommand {
             "With --cases: also write which cases passed, as JUnit's XML for CI.", valueName: "file"))
     var junit: String?
 
-    @OptionGroup(title: "What")
-    var source: RouteSource
+    @OptionGroup(title: "What") var source: RouteSource
 
     @Option(
         name: .customLong("param"), parsing: .singleValue,
@@ -57,19 +57,23 @@ struct ResolveCommand: OperatorCommand {
         name: .customLong("params"), help: ArgumentHelp("Parameters as a JSON object.", valueName: "json"))
     var object: String?
 
-    @OptionGroup(title: "Client")
-    var client: ClientSetupOptions
+    @OptionGroup(title: "Client") var client: ClientOptions
 
-    @OptionGroup
-    var asked: AskedAgentOptions
+    @Option(
+        name: .customLong("as-caller"),
+        help: ArgumentHelp(
+            "Of an agent: where it leads for this sender, for redirects that ask who calls.",
+            valueName: "name"))
+    var caller: String?
 
-    @OptionGroup
-    var output: OutputOptions
-
-    @OptionGroup(title: "Router")
-    var router: RouterOptions
+    @OptionGroup(title: "Signing", visibility: .shared) var signing: SignOptions
+    @OptionGroup var wait: WaitOptions
+    @OptionGroup(title: "Broker", visibility: .shared) var session: SessionOptions
+    @OptionGroup var output: OutputOptions
+    @OptionGroup(title: "Router") var router: RouterOptions
 
     func validate() throws {
+        try NameCheck.check(caller, of: "--as-caller")
         guard (url == nil) != (cases == nil) else {
             throw ValidationError("give a URL, or a file of cases with --cases")
         }
@@ -85,16 +89,15 @@ struct ResolveCommand: OperatorCommand {
 
     /// The agent that is asked; nil when the routes are here.
     private var askedAgent: String? {
-        let facts = client.client
         let isAlone =
-            !source.isGiven && source.maps.isEmpty && client.at == nil && facts.build == nil
-            && facts.locale == nil && facts.labels.isEmpty
+            !source.isGiven && source.maps.isEmpty && client.at == nil && client.build == nil
+            && client.locale == nil && client.labels.isEmpty
         return isAlone ? client.agent : nil
     }
 
     func perform() async throws {
         if let url, let agent = askedAgent {
-            try await asked.resolve(url, try JSONArgument.parameters(object, pairs), at: agent, output)
+            try await resolve(url, at: agent)
         } else if let url {
             try resolve(url)
         } else if let cases {
@@ -105,6 +108,19 @@ struct ResolveCommand: OperatorCommand {
             }
             guard isGood else { throw Exit.failed }
         }
+    }
+
+    private func resolve(_ url: String, at agent: String) async throws {
+        let parameters = try JSONArgument.parameters(object, pairs)
+        try NameCheck.check(agent, of: "--agent")
+        let found = try await maps(of: .agent(agent)).resolve([url], parameters: parameters, as: caller)
+        guard let resolved = found.first else { return }
+        if output.isJSON {
+            Terminal.print(json: resolved.json)
+        } else {
+            for line in ResolvedText.lines(resolved, output.style) { Terminal.print(line) }
+        }
+        guard resolved.failure == nil else { throw Exit.failed }
     }
 
     /// What the options give to cases that leave it out.

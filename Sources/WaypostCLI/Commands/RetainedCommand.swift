@@ -17,23 +17,12 @@ struct RetainedCommand: AsyncParsableCommand {
         defaultSubcommand: RetainedListCommand.self)
 }
 
-/// The agent, and how the broker is reached.
+/// The agent.
 struct RetainedTarget: ParsableArguments {
     @Option(help: "The agent.", completion: .agents)
     var agent: String
 
-    @OptionGroup
-    var output: OutputOptions
-
-    @OptionGroup(title: "Sender", visibility: .shared)
-    var sender: SenderOptions
-
-    @OptionGroup(title: "Broker", visibility: .shared)
-    var broker: BrokerOptions
-
     func validate() throws { try NameCheck.check(agent, of: "--agent") }
-
-    func settings() async throws -> BackendConfiguration { try await broker.resolved(as: sender.name) }
 }
 
 struct RetainedListCommand: OperatorCommand {
@@ -45,13 +34,12 @@ struct RetainedListCommand: OperatorCommand {
               waypost retained list --agent k1
             """)
 
-    @OptionGroup
-    var target: RetainedTarget
-
-    var output: OutputOptions { target.output }
+    @OptionGroup var target: RetainedTarget
+    @OptionGroup var output: OutputOptions
+    @OptionGroup(title: "Broker", visibility: .shared) var session: SessionOptions
 
     func perform() async throws {
-        let kept = try await RetainedDocuments.read(target.agent, target.settings())
+        let kept = try await RetainedDocuments.read(target.agent, session.resolved())
         if output.isJSON {
             for document in kept.documents {
                 Terminal.print(json: [
@@ -83,16 +71,13 @@ struct RetainedDiffCommand: OperatorCommand {
               waypost retained diff --agent k1
             """)
 
-    @OptionGroup
-    var target: RetainedTarget
-
-    @OptionGroup
-    var wait: WaitOptions
-
-    var output: OutputOptions { target.output }
+    @OptionGroup var target: RetainedTarget
+    @OptionGroup var output: OutputOptions
+    @OptionGroup(title: "Broker", visibility: .shared) var session: SessionOptions
+    @OptionGroup var wait: WaitOptions
 
     func perform() async throws {
-        let settings = try await target.settings()
+        let settings = try await session.resolved()
         let kept = try await RetainedDocuments.read(target.agent, settings)
         var health: JSONValue?
         let ping = try CommandRequest(
@@ -136,12 +121,11 @@ struct RetainedClearCommand: OperatorCommand {
     @Flag(help: "Do not ask.")
     var yes = false
 
-    @OptionGroup
-    var target: RetainedTarget
-
-    var output: OutputOptions { target.output }
+    @OptionGroup var target: RetainedTarget
+    @OptionGroup var output: OutputOptions
+    @OptionGroup(title: "Broker", visibility: .shared) var session: SessionOptions
 
     func perform() async throws {
-        try await RetirementOptions(yes: yes, output: output).remove(target.agent, target.settings())
+        try await RetirementOptions(yes: yes, output: output).remove(target.agent, session.resolved())
     }
 }

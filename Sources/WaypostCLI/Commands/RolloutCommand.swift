@@ -22,8 +22,8 @@ struct RolloutCommand: AsyncParsableCommand {
             """,
         subcommands: [
             RolloutPlanCommand.self, RolloutStartCommand.self, RolloutStatusCommand.self,
-            RolloutWatchCommand.self, RolloutPauseCommand.self, RolloutResumeCommand.self,
-            RolloutAdvanceCommand.self, RolloutTakeBackCommand.self, RolloutPromoteCommand.self,
-            RolloutHistoryCommand.self,
+            RolloutWatchCommand.self, SteeringCommand<RolloutPause>.self, SteeringCommand<RolloutResume>.self,
+            SteeringCommand<RolloutAdvance>.self, SteeringCommand<RolloutTakeBack>.self,
+            SteeringCommand<RolloutPromote>.self, RolloutHistoryCommand.self,
         ])
 }

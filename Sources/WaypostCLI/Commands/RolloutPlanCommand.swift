@@ -2,7 +2,7 @@ import ArgumentParser
 import WaypostBackend
 import WaypostMessages
 
-struct RolloutPlanCommand: OperatorCommand {
+struct RolloutPlanCommand: RolloutVerb {
     static let configuration = CommandConfiguration(
         commandName: "plan",
         abstract: "Show what a roll-out would do; nothing is changed.",
@@ -23,31 +23,27 @@ struct RolloutPlanCommand: OperatorCommand {
     @Option(help: "The id that it would have: it says which agents come first.")
     var id = "plan"
 
-    @OptionGroup
-    var stages: RolloutStageOptions
-
-    @OptionGroup(title: "Signing", visibility: .shared)
-    var signing: SignOptions
-
-    @OptionGroup
-    var target: RolloutTarget
-
-    var output: OutputOptions { target.output }
+    @OptionGroup var stages: RolloutStageOptions
+    @OptionGroup var pace: RolloutPace
+    @OptionGroup(title: "Signing", visibility: .shared) var signing: SignOptions
+    @OptionGroup var target: RolloutTarget
+    @OptionGroup var output: OutputOptions
+    @OptionGroup(title: "Broker", visibility: .shared) var session: SessionOptions
 
     func validate() throws { try NameCheck.check(id, of: "--id") }
 
     func perform() async throws {
-        let settings = try await target.settings()
+        let settings = try await session.resolved()
         var map = try RelocationOptions.relocation(file: file, by: settings.name)
         if let signer = try signing.signer() { map = try map.signed(by: signer, for: .group(target.name)) }
-        let planner = RolloutPlanner(settings, group: try target.name, try stages.options())
+        let planner = RolloutPlanner(settings, group: try target.name, try stages.options(pace))
         let plan = try await Terminal.waiting(while: "asking the agents of @\(target.name)") {
             try await planner.plan(map, id: id)
         }
         if output.isJSON {
             Terminal.print(json: plan.json)
         } else {
-            for line in target.text.lines(plan) { Terminal.print(line) }
+            for line in text.lines(plan) { Terminal.print(line) }
         }
         guard plan.isClear else { throw Exit.failed }
     }

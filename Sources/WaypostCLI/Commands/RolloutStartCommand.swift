@@ -3,7 +3,7 @@ import Waypost
 import WaypostBackend
 import WaypostMessages
 
-struct RolloutStartCommand: OperatorCommand {
+struct RolloutStartCommand: SteeringVerb {
     static let configuration = CommandConfiguration(
         commandName: "start",
         abstract: "Roll a map out, and wait for the end.",
@@ -29,25 +29,25 @@ struct RolloutStartCommand: OperatorCommand {
     @Option(help: ArgumentHelp("A word about it, for people.", valueName: "text"))
     var why: String?
 
-    @OptionGroup
-    var stages: RolloutStageOptions
-
-    @OptionGroup
-    var steering: RolloutSteering
-
-    var output: OutputOptions { steering.target.output }
+    @OptionGroup var stages: RolloutStageOptions
+    @OptionGroup var pace: RolloutPace
+    @OptionGroup var audit: RolloutAudit
+    @OptionGroup(title: "Signing", visibility: .shared) var signing: SignOptions
+    @OptionGroup var target: RolloutTarget
+    @OptionGroup var output: OutputOptions
+    @OptionGroup(title: "Broker", visibility: .shared) var session: SessionOptions
 
     func validate() throws { try NameCheck.check(id, of: "--id") }
 
     func perform() async throws {
-        let settings = try await steering.settings()
-        let group = try steering.target.name
+        let settings = try await session.resolved(signedBy: signing)
+        let group = try target.name
         // Before anything is sent: the file may be another one.
-        _ = try steering.record()
+        _ = try audit.record()
         var map = try RelocationOptions.relocation(file: file, by: settings.name)
         if let signer = settings.signer { map = try map.signed(by: signer, for: .group(group)) }
         let name = id ?? "r-\(Identifier.short().lowercased())"
-        let options = try stages.options()
+        let options = try stages.options(pace)
         let plan = try await Terminal.waiting(while: "asking the agents of @\(group)") {
             try await RolloutPlanner(settings, group: group, options).plan(map, id: name)
         }
@@ -55,7 +55,7 @@ struct RolloutStartCommand: OperatorCommand {
             throw BackendError(.notSent, "not begun: \(plan.faults.joined(separator: "; "))")
         }
         for notice in plan.notices.prefix(20) { Terminal.note("waypost: \(notice)") }
-        try await steering.steer(
+        try await steer(
             .start(id: name, document, why: why), options, foreseen: plan.foreseen, at: settings)
     }
 }

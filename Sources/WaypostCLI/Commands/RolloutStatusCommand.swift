@@ -3,7 +3,7 @@ import Waypost
 import WaypostBackend
 import WaypostMessages
 
-struct RolloutStatusCommand: OperatorCommand {
+struct RolloutStatusCommand: RolloutVerb {
     static let configuration = CommandConfiguration(
         commandName: "status",
         abstract: "Show how far a roll-out is, and what its gates say.",
@@ -15,21 +15,20 @@ struct RolloutStatusCommand: OperatorCommand {
               waypost rollout status --group lobby --json | jq .state
             """)
 
-    @OptionGroup
-    var target: RolloutTarget
-
-    var output: OutputOptions { target.output }
+    @OptionGroup var target: RolloutTarget
+    @OptionGroup var output: OutputOptions
+    @OptionGroup(title: "Broker", visibility: .shared) var session: SessionOptions
 
     func perform() async throws {
         let group = try target.name
-        guard let status = try await RolloutReader(target.settings(), group: group).status() else {
+        guard let status = try await RolloutReader(session.resolved(), group: group).status() else {
             throw CommandError(.noReply, "there was no roll-out in @\(group)")
         }
-        RolloutPrinter(target.text, isJSON: output.isJSON).show(status)
+        RolloutPrinter(text, isJSON: output.isJSON).show(status)
     }
 }
 
-struct RolloutWatchCommand: OperatorCommand {
+struct RolloutWatchCommand: RolloutVerb {
     static let configuration = CommandConfiguration(
         commandName: "watch",
         abstract: "Follow a roll-out until it ends: its stages as a bar, each gate with its number.",
@@ -41,16 +40,15 @@ struct RolloutWatchCommand: OperatorCommand {
               waypost rollout watch --group lobby --json
             """)
 
-    @OptionGroup
-    var target: RolloutTarget
-
-    var output: OutputOptions { target.output }
+    @OptionGroup var target: RolloutTarget
+    @OptionGroup var output: OutputOptions
+    @OptionGroup(title: "Broker", visibility: .shared) var session: SessionOptions
 
     func perform() async throws {
         let group = try target.name
-        let printer = RolloutPrinter(target.text, isJSON: output.isJSON)
+        let printer = RolloutPrinter(text, isJSON: output.isJSON)
         var outcome: RolloutOutcome?
-        try await RolloutReader(target.settings(), group: group).follow { status in
+        try await RolloutReader(session.resolved(), group: group).follow { status in
             guard let status else {
                 Terminal.note("waypost: there was no roll-out in @\(group) yet")
                 return true
@@ -75,7 +73,7 @@ extension RolloutStatus {
     }
 }
 
-struct RolloutHistoryCommand: OperatorCommand {
+struct RolloutHistoryCommand: RolloutVerb {
     static let configuration = CommandConfiguration(
         commandName: "history",
         abstract: "Show what became of a group's roll-outs, and check that nothing is missing.",
@@ -92,10 +90,9 @@ struct RolloutHistoryCommand: OperatorCommand {
     @Option(help: ArgumentHelp("Check these lines instead.", valueName: "file"))
     var file: String?
 
-    @OptionGroup
-    var target: RolloutTarget
-
-    var output: OutputOptions { target.output }
+    @OptionGroup var target: RolloutTarget
+    @OptionGroup var output: OutputOptions
+    @OptionGroup(title: "Broker", visibility: .shared) var session: SessionOptions
 
     func perform() async throws {
         let history: RolloutHistory
@@ -109,7 +106,7 @@ struct RolloutHistoryCommand: OperatorCommand {
             let bytes = try InputFile.read(file, purpose: "audit")
             history = RolloutHistory(bytes.split(separator: UInt8(ascii: "\n")).map(Array.init))
         } else {
-            history = try await RolloutReader(target.settings(), group: target.name).history()
+            history = try await RolloutReader(session.resolved(), group: target.name).history()
         }
         if output.isJSON {
             for entry in history.entries { Terminal.print(json: entry.payload) }
@@ -117,7 +114,7 @@ struct RolloutHistoryCommand: OperatorCommand {
         } else if history.entries.isEmpty {
             Terminal.print("no roll-out is recorded")
         } else {
-            for line in target.text.lines(history) { Terminal.print(line) }
+            for line in text.lines(history) { Terminal.print(line) }
         }
         guard history.isWhole else { throw Exit.failed }
     }

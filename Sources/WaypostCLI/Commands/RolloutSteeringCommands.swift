@@ -2,25 +2,40 @@ import ArgumentParser
 import WaypostBackend
 import WaypostMessages
 
-/// A verb that takes a roll-out over, changes it, and steers it from there.
-protocol SteeringCommand: OperatorCommand {
-    var steering: RolloutSteering { get }
-    var order: RolloutDirector.Order { get }
-    /// How it goes on from there.
-    func options() throws -> RolloutOptions
+/// What is its own of a verb that takes a roll-out over, changes it, and steers it from there.
+protocol SteeringKind {
+    associatedtype Options: SteeringOptions
+    static var configuration: CommandConfiguration { get }
+    /// The outcome that is what was asked for, whatever status it has otherwise.
+    static var wanted: Exit? { get }
+    static func order(_ options: Options) -> RolloutDirector.Order
 }
 
-extension SteeringCommand {
-    var output: OutputOptions { steering.target.output }
+extension SteeringKind {
+    static var wanted: Exit? { nil }
+}
 
-    func options() throws -> RolloutOptions { RolloutOptions() }
+/// Such a verb, with the options that all of them have.
+struct SteeringCommand<Kind: SteeringKind>: SteeringVerb {
+    static var configuration: CommandConfiguration { Kind.configuration }
+
+    @OptionGroup var own: Kind.Options
+    @OptionGroup var audit: RolloutAudit
+    @OptionGroup(title: "Signing", visibility: .shared) var signing: SignOptions
+    @OptionGroup var target: RolloutTarget
+    @OptionGroup var output: OutputOptions
+    @OptionGroup(title: "Broker", visibility: .shared) var session: SessionOptions
 
     func perform() async throws {
-        try await steering.steer(order, try options(), at: steering.settings())
+        do {
+            try await steer(Kind.order(own), own.options(), at: session.resolved(signedBy: signing))
+        } catch let exit as Exit where exit == Kind.wanted {
+            // That is what was asked for.
+        }
     }
 }
 
-struct RolloutPauseCommand: SteeringCommand {
+enum RolloutPause: SteeringKind {
     static let configuration = CommandConfiguration(
         commandName: "pause",
         abstract: "Stop a roll-out where it is: the agents that have the new map keep it.",
@@ -31,24 +46,12 @@ struct RolloutPauseCommand: SteeringCommand {
               waypost rollout pause --group lobby --why "looking at the failures"
             """)
 
-    @OptionGroup
-    var reason: RolloutReason
+    static var wanted: Exit? { .noReply }
 
-    @OptionGroup
-    var steering: RolloutSteering
-
-    var order: RolloutDirector.Order { .pause(why: reason.why) }
-
-    func perform() async throws {
-        do {
-            try await steering.steer(order, at: steering.settings())
-        } catch Exit.noReply {
-            // That is what was asked for.
-        }
-    }
+    static func order(_ options: RolloutReason) -> RolloutDirector.Order { .pause(why: options.why) }
 }
 
-struct RolloutTakeBackCommand: SteeringCommand {
+enum RolloutTakeBack: SteeringKind {
     static let configuration = CommandConfiguration(
         commandName: "take-back",
         abstract: "Have all agents go back to the map before.",
@@ -59,24 +62,12 @@ struct RolloutTakeBackCommand: SteeringCommand {
               waypost rollout take-back --group lobby --why "wrong prices"
             """)
 
-    @OptionGroup
-    var reason: RolloutReason
+    static var wanted: Exit? { .failed }
 
-    @OptionGroup
-    var steering: RolloutSteering
-
-    var order: RolloutDirector.Order { .takeBack(why: reason.why) }
-
-    func perform() async throws {
-        do {
-            try await steering.steer(order, at: steering.settings())
-        } catch Exit.failed {
-            // That is what was asked for.
-        }
-    }
+    static func order(_ options: RolloutReason) -> RolloutDirector.Order { .takeBack(why: options.why) }
 }
 
-struct RolloutResumeCommand: SteeringCommand {
+enum RolloutResume: SteeringKind {
     static let configuration = CommandConfiguration(
         commandName: "resume",
         abstract: "Go on with a roll-out that is paused, or whose controller is gone.",
@@ -88,18 +79,10 @@ struct RolloutResumeCommand: SteeringCommand {
               waypost rollout resume --group lobby --dwell 1m --without-traffic
             """)
 
-    @OptionGroup
-    var pace: RolloutPace
-
-    @OptionGroup
-    var steering: RolloutSteering
-
-    var order: RolloutDirector.Order { .resume }
-
-    func options() throws -> RolloutOptions { try pace.options() }
+    static func order(_: RolloutPace) -> RolloutDirector.Order { .resume }
 }
 
-struct RolloutAdvanceCommand: SteeringCommand {
+enum RolloutAdvance: SteeringKind {
     static let configuration = CommandConfiguration(
         commandName: "advance",
         abstract: "Go on to the next stage now, and steer from there.",
@@ -108,18 +91,10 @@ struct RolloutAdvanceCommand: SteeringCommand {
               waypost rollout advance --group lobby
             """)
 
-    @OptionGroup
-    var pace: RolloutPace
-
-    @OptionGroup
-    var steering: RolloutSteering
-
-    var order: RolloutDirector.Order { .advance }
-
-    func options() throws -> RolloutOptions { try pace.options() }
+    static func order(_: RolloutPace) -> RolloutDirector.Order { .advance }
 }
 
-struct RolloutPromoteCommand: SteeringCommand {
+enum RolloutPromote: SteeringKind {
     static let configuration = CommandConfiguration(
         commandName: "promote",
         abstract: "Put the new map in force in the whole group now.",
@@ -128,13 +103,5 @@ struct RolloutPromoteCommand: SteeringCommand {
               waypost rollout promote --group lobby --tail 0s
             """)
 
-    @OptionGroup
-    var pace: RolloutPace
-
-    @OptionGroup
-    var steering: RolloutSteering
-
-    var order: RolloutDirector.Order { .promote }
-
-    func options() throws -> RolloutOptions { try pace.options() }
+    static func order(_: RolloutPace) -> RolloutDirector.Order { .promote }
 }

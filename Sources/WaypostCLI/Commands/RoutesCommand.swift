@@ -4,7 +4,7 @@ import WaypostBackend
 import WaypostMessages
 public import WaypostTools
 
-struct RoutesCommand: OperatorCommand {
+struct RoutesCommand: ContractCommand {
     static let configuration = CommandConfiguration(
         commandName: "routes",
         abstract:
@@ -22,8 +22,10 @@ struct RoutesCommand: OperatorCommand {
               waypost routes --demo --map map.json --format dot | dot -Tsvg > routes.svg
             """)
 
-    @OptionGroup(title: "What")
-    var source: ContractSource
+    @OptionGroup(title: "What") var agent: ContractAgent
+    @OptionGroup(title: "What") var source: RouteSource
+    @OptionGroup(title: "What") var wait: WaitOptions
+    @OptionGroup(title: "Broker", visibility: .shared) var session: SessionOptions
 
     @Option(
         help: ArgumentHelp(
@@ -31,24 +33,21 @@ struct RoutesCommand: OperatorCommand {
             valueName: "form"))
     var format = RouteExportFormat.markdown
 
-    @OptionGroup
-    var output: OutputOptions
+    @OptionGroup var output: OutputOptions
+    @OptionGroup(title: "Router") var router: RouterOptions
 
-    @OptionGroup(title: "Router")
-    var router: RouterOptions
-
-    func validate() throws { try source.validateGiven() }
+    func validate() throws { try validateGiven() }
 
     func perform() async throws {
         let configuration = try router.setup().configuration
         let router: Router
-        if let agent = source.agent {
-            let contract = try await source.contract()
+        if let agent = agent.name {
+            let contract = try await contract()
             router = Router(configuration: configuration.completed(by: contract))
             try StandInRoutes.register(RouteFile(contract), of: agent, in: router)
             if !contract.redirects.isEmpty { try await redirect(router, as: agent) }
         } else {
-            router = try source.routes.router(configuration)
+            router = try source.router(configuration)
         }
         let form = output.isJSON ? .json : format
         // The text ends with a line feed of its own.
@@ -64,8 +63,7 @@ struct RoutesCommand: OperatorCommand {
 extension RoutesCommand {
     /// Lays the agent's redirects over its routes; paths that maps added or took away are in the routes already.
     private func redirect(_ router: Router, as agent: String) async throws {
-        let settings = try await source.broker.resolved(as: source.sender.name)
-        let client = MapClient(settings, of: .agent(agent), source.wait.replyWait)
+        let client = MapClient(try await session.resolved(), of: .agent(agent), wait.replyWait)
         guard let maps = try? await client.maps().values.first?.value else {
             return Terminal.note(
                 "waypost: warning: \(agent) has redirects, which are not listed: it does not answer")

@@ -2,7 +2,7 @@ import ArgumentParser
 import Waypost
 import WaypostTools
 
-struct ServicesCommand: OperatorCommand {
+struct ServicesCommand: ContractCommand {
     static let configuration = CommandConfiguration(
         commandName: "services",
         abstract: "List the services that can be called, with their methods.",
@@ -12,16 +12,16 @@ struct ServicesCommand: OperatorCommand {
               waypost services --demo --json | jq -r .name
             """)
 
-    @OptionGroup(title: "What")
-    var source: ContractSource
+    @OptionGroup(title: "What") var agent: ContractAgent
+    @OptionGroup(title: "What") var source: RouteSource
+    @OptionGroup(title: "What") var wait: WaitOptions
+    @OptionGroup(title: "Broker", visibility: .shared) var session: SessionOptions
+    @OptionGroup var output: OutputOptions
 
-    @OptionGroup
-    var output: OutputOptions
-
-    func validate() throws { try source.validateGiven() }
+    func validate() throws { try validateGiven() }
 
     func perform() async throws {
-        let services = try await source.contract().services
+        let services = try await contract().services
         if output.isJSON {
             for service in services { Terminal.print(json: service.json) }
         } else if services.isEmpty {

@@ -99,11 +99,8 @@ struct SimulateCommand: OperatorCommand {
     @Flag(help: "Leave what the broker keeps of the agents, as shut down.")
     var keep = false
 
-    @OptionGroup
-    var output: OutputOptions
-
-    @OptionGroup(title: "Broker", visibility: .shared)
-    var broker: BrokerOptions
+    @OptionGroup var output: OutputOptions
+    @OptionGroup(title: "Broker", visibility: .shared) var broker: BrokerOptions
 
     func validate() throws {
         guard (1...100_000).contains(agents) else { throw ValidationError("--agents must be 1 to 100000") }

@@ -18,29 +18,22 @@ struct WatchCommand: OperatorCommand {
               waypost watch 'Router:D' '*:W'
             """)
 
-    @OptionGroup(title: "Lines")
-    var lines: LineOptions
+    @OptionGroup(title: "Lines") var lines: LineOptions
 
     @Option(
         help: ArgumentHelp("Only this agent.", discussion: "Default: all.", valueName: "id"),
         completion: .agents)
     var agent: String?
 
-    @OptionGroup
-    var output: OutputOptions
-
-    @OptionGroup(title: "Sender", visibility: .shared)
-    var sender: SenderOptions
-
-    @OptionGroup(title: "Broker", visibility: .shared)
-    var broker: BrokerOptions
+    @OptionGroup var output: OutputOptions
+    @OptionGroup(title: "Broker", visibility: .shared) var session: SessionOptions
 
     func validate() throws { try NameCheck.check(agent, of: "--agent") }
 
     func perform() async throws {
-        let given = try await broker.settings(broker.given)
-        var settings = try await BackendConfiguration(given, name: sender.name)
-        try await BrokerOptions.takeAccount(&settings, given)
+        let given = try await session.settings(session.given)
+        var settings = try await BackendConfiguration(given)
+        try await settings.takeAccount(given)
         let filter = try lines.filter()
         guard !output.isJSON, ScreenMode.isPossible else {
             let printer = LogPrinter(

@@ -3,14 +3,8 @@ import Waypost
 import WaypostBackend
 import WaypostMessages
 
-/// The options that every command to an agent has.
+/// How a command is sent.
 struct CommandOptions: ParsableArguments {
-    @OptionGroup
-    var audience: AudienceOptions
-
-    @OptionGroup
-    var wait: WaitOptions
-
     @Option(
         help: ArgumentHelp(
             "The command's id: the same command with the same id does not run twice.",
@@ -36,15 +30,6 @@ struct CommandOptions: ParsableArguments {
             valueName: "time"))
     var ttl: TimeSpan?
 
-    @OptionGroup(title: "Signing", visibility: .shared)
-    var signing: SignOptions
-
-    @OptionGroup(title: "Sender", visibility: .shared)
-    var sender: SenderOptions
-
-    @OptionGroup(title: "Broker", visibility: .shared)
-    var broker: BrokerOptions
-
     func validate() throws {
         try NameCheck.check(id, of: "--id")
         try NameCheck.check(lane, of: "--lane")
@@ -54,6 +39,10 @@ struct CommandOptions: ParsableArguments {
                 throw ValidationError("\(name) must be 1s to 1d")
             }
         }
+    }
+
+    /// - Throws: What a signed command can't have.
+    func validate(signedBy signing: SignOptions) throws {
         guard timeToLive == nil || !signing.isGiven else {
             throw ValidationError("a signed command has a time of expiry; use --expires with a time")
         }
@@ -64,11 +53,11 @@ struct CommandOptions: ParsableArguments {
         expires == .never ? Command.maximumLifetime : ttl?.milliseconds
     }
 
-    func command(_ operation: Command.Operation) -> Command {
+    func command(_ operation: Command.Operation, isSigned: Bool) -> Command {
         Command(
             sending: operation, id: id, lifetime: expires?.span?.milliseconds ?? Command.defaultLifetime,
             timeToLive: timeToLive, lane: lane ?? Command.defaultLane,
-            isTimed: expires != nil || signing.isGiven)
+            isTimed: expires != nil || isSigned)
     }
 }
 

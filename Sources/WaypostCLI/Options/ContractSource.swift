@@ -4,42 +4,40 @@ import WaypostBackend
 import WaypostMessages
 import WaypostTools
 
-/// Where a contract comes from: from an agent, from a file, or from the demo.
-struct ContractSource: ParsableArguments {
+/// The agent that a contract is read from.
+struct ContractAgent: ParsableArguments {
     @Option(
+        name: .customLong("agent"),
         help: ArgumentHelp("The agent whose routes and services are read from the broker.", valueName: "id"),
         completion: .agents)
-    var agent: String?
+    var name: String?
 
-    @OptionGroup
-    var routes: RouteSource
+    func validate() throws { try NameCheck.check(name, of: "--agent") }
+}
 
-    @OptionGroup
-    var wait: WaitOptions
+/// A verb about a contract: from an agent, from a file, or from the demo.
+protocol ContractCommand: OperatorCommand {
+    var agent: ContractAgent { get }
+    var source: RouteSource { get }
+    var wait: WaitOptions { get }
+    var session: SessionOptions { get }
+}
 
-    @OptionGroup(title: "Sender", visibility: .shared)
-    var sender: SenderOptions
-
-    @OptionGroup(title: "Broker", visibility: .shared)
-    var broker: BrokerOptions
-
-    func validate() throws { try NameCheck.check(agent, of: "--agent") }
-
+extension ContractCommand {
     /// Throws unless exactly one place is named.
     func validateGiven() throws {
-        guard (agent != nil) != routes.isGiven else {
+        guard (agent.name != nil) != source.isGiven else {
             throw ValidationError("choose exactly one of --agent ID, --routes FILE and --demo")
         }
-        guard agent == nil || routes.maps.isEmpty else {
+        guard agent.name == nil || source.maps.isEmpty else {
             throw ValidationError("an agent's routes have its maps applied already; leave out --map")
         }
     }
 
     func contract() async throws -> RouterContract {
-        guard let agent else {
-            return try routes.router(RouterConfiguration(registersLinked: false)).contract
+        guard let agent = agent.name else {
+            return try source.router(RouterConfiguration(registersLinked: false)).contract
         }
-        return try await ContractReader(broker.resolved(as: sender.name))
-            .contract(of: agent, within: wait.duration)
+        return try await ContractReader(session.resolved()).contract(of: agent, within: wait.duration)
     }
 }

@@ -21,3 +21,12 @@ struct SignOptions: ParsableArguments {
         return Signer(id: file.id, key: try file.signingKey(purpose: "signing key"))
     }
 }
+
+extension SessionOptions {
+    /// The broker and the sender, with the key that signs what is sent.
+    func resolved(signedBy signing: SignOptions) async throws(CommandError) -> BackendConfiguration {
+        var settings = try await resolved()
+        settings.signer = try signing.signer()
+        return settings
+    }
+}

@@ -19,6 +19,11 @@ struct WaitOptions: ParsableArguments {
         }
     }
 
+    /// Throws when it does not wait, for a verb that only prints answers.
+    func validateIsOn() throws {
+        guard isOn else { throw ValidationError("--wait 0 waits for no answer") }
+    }
+
     var replyWait: ReplyWait { ReplyWait(given) }
     var isOn: Bool { replyWait.isOn }
     var duration: Duration { replyWait.duration }

@@ -1,3 +1,4 @@
+import ArgumentParser
 import Waypost
 import WaypostBackend
 import WaypostMessages
@@ -46,9 +47,9 @@ struct ReplyText {
     }
 }
 
-/// A command that sends one command to agents and prints the replies.
-protocol RequestCommand: OperatorCommand {
-    var options: CommandOptions { get }
+/// A verb that sends one command to agents and prints the replies: what is its own.
+protocol RequestVerb: ParsableArguments {
+    static var configuration: CommandConfiguration { get }
 
     /// What is asked for.
     ///
@@ -58,21 +59,38 @@ protocol RequestCommand: OperatorCommand {
     /// Whether it is held against the agent's contract before it is sent.
     var isChecked: Bool { get }
 
-    /// A reply for people; ``ReplyText`` unless the command knows better.
-    func lines(_ answer: AgentReply) -> [TerminalText]
+    /// A reply for people; ``ReplyText`` unless the verb knows better.
+    func lines(_ answer: AgentReply, _ style: Style) -> [TerminalText]
 }
 
-extension RequestCommand {
+extension RequestVerb {
     var isChecked: Bool { false }
 
-    func lines(_ answer: AgentReply) -> [TerminalText] { ReplyText(style: output.style).lines(answer) }
+    func lines(_ answer: AgentReply, _ style: Style) -> [TerminalText] {
+        ReplyText(style: style).lines(answer)
+    }
+}
+
+/// Such a verb, with the options that all of them have.
+struct RequestCommand<Verb: RequestVerb>: OperatorCommand {
+    static var configuration: CommandConfiguration { Verb.configuration }
+
+    @OptionGroup var verb: Verb
+    @OptionGroup var output: OutputOptions
+    @OptionGroup var audience: AudienceOptions
+    @OptionGroup var wait: WaitOptions
+    @OptionGroup var options: CommandOptions
+    @OptionGroup(title: "Signing", visibility: .shared) var signing: SignOptions
+    @OptionGroup(title: "Broker", visibility: .shared) var session: SessionOptions
+
+    func validate() throws { try options.validate(signedBy: signing) }
 
     func perform() async throws {
-        let audience = try options.audience.audience
-        let command = options.command(try operation())
+        let audience = try audience.audience
+        let command = options.command(try verb.operation(), isSigned: signing.isGiven)
         let request = try CommandRequest(
-            command, to: audience, await options.broker.resolved(as: options.sender.name),
-            signer: options.signing.signer(), options.wait.replyWait, isChecked: isChecked)
+            command, to: audience, await session.resolved(), signer: signing.signer(), wait.replyWait,
+            isChecked: verb.isChecked)
         var allOK = true
         let count: Int
         do {
@@ -81,8 +99,8 @@ extension RequestCommand {
                 if output.isJSON {
                     Terminal.print(json: answer.jsonLine())
                 } else {
-                    let hint = ClockHint(answer.reply, command, isSigned: options.signing.isGiven).lines
-                    for line in lines(answer) + hint { Terminal.print(line) }
+                    let hint = ClockHint(answer.reply, command, isSigned: signing.isGiven).lines
+                    for line in verb.lines(answer, output.style) + hint { Terminal.print(line) }
                 }
             }
         } catch let error as BackendError where error.rejection != nil {

@@ -4,19 +4,10 @@ import Waypost
 import WaypostBackend
 import WaypostMessages
 
-/// The group of a roll-out, and how it is printed and reached.
+/// The group of a roll-out.
 struct RolloutTarget: ParsableArguments {
     @Option(help: "The group; every agent is in the group all.", completion: .groups)
     var group: String?
-
-    @OptionGroup
-    var output: OutputOptions
-
-    @OptionGroup(title: "Sender", visibility: .shared)
-    var sender: SenderOptions
-
-    @OptionGroup(title: "Broker", visibility: .shared)
-    var broker: BrokerOptions
 
     func validate() throws { try NameCheck.check(group, of: "--group") }
 
@@ -27,41 +18,46 @@ struct RolloutTarget: ParsableArguments {
             return group
         }
     }
-
-    var text: RolloutText { RolloutText(style: output.style, width: Terminal.width) }
-
-    func settings() async throws -> BackendConfiguration { try await broker.resolved(as: sender.name) }
 }
 
-/// How a roll-out is steered: signed with what, and recorded where.
-struct RolloutSteering: ParsableArguments {
+/// A verb about the roll-out of a group.
+protocol RolloutVerb: OperatorCommand {}
+
+extension RolloutVerb {
+    var text: RolloutText { RolloutText(style: output.style, width: Terminal.width) }
+}
+
+/// Where a roll-out is recorded.
+struct RolloutAudit: ParsableArguments {
     @Option(
+        name: .customLong("audit"),
         help: ArgumentHelp(
             "Append each entry of the audit to this file, too; one for each group.", valueName: "file"),
         completion: .file())
-    var audit: String?
+    var file: String?
 
-    @OptionGroup(title: "Signing", visibility: .shared)
-    var signing: SignOptions
+    /// The file of the audit, if one is given.
+    ///
+    /// - Throws: ``BackendError`` when it can't be used.
+    func record() throws -> RolloutAuditFile? { try file.map { try RolloutAuditFile($0) } }
+}
 
-    @OptionGroup
-    var target: RolloutTarget
+/// A verb that steers a roll-out.
+protocol SteeringVerb: RolloutVerb {
+    var target: RolloutTarget { get }
+    var audit: RolloutAudit { get }
+}
 
-    func settings() async throws -> BackendConfiguration {
-        var settings = try await target.settings()
-        settings.signer = try signing.signer()
-        return settings
-    }
-
+extension SteeringVerb {
     /// Steers, shows what happens, and ends with the status of the outcome.
     func steer(
         _ order: RolloutDirector.Order, _ options: RolloutOptions = RolloutOptions(),
         foreseen: Set<Int>? = nil, at settings: BackendConfiguration
     ) async throws {
-        let printer = RolloutPrinter(target.text, isJSON: target.output.isJSON)
+        let printer = RolloutPrinter(text, isJSON: output.isJSON)
         let group = try target.name
         let controller = RolloutController(
-            settings, group: group, options, foreseen: foreseen, audit: try record(),
+            settings, group: group, options, foreseen: foreseen, audit: try audit.record(),
             observe: { printer.show($0) })
         do {
             try printer.end(try await controller.run(order), steeredBy: settings.name)
@@ -73,17 +69,20 @@ struct RolloutSteering: ParsableArguments {
             throw error
         }
     }
+}
 
-    /// The file of the audit, if one is given.
-    ///
-    /// - Throws: ``BackendError`` when it can't be used.
-    func record() throws -> RolloutAuditFile? { try audit.map { try RolloutAuditFile($0) } }
+/// What a verb that takes a roll-out over has of its own.
+protocol SteeringOptions: ParsableArguments {
+    /// How it goes on from there.
+    func options() throws -> RolloutOptions
 }
 
 /// Why somebody does it.
-struct RolloutReason: ParsableArguments {
+struct RolloutReason: SteeringOptions {
     @Option(help: ArgumentHelp("Why, for people.", valueName: "text"))
     var why = "by hand"
+
+    func options() -> RolloutOptions { RolloutOptions() }
 }
 
 /// Shows a roll-out as it goes on.
@@ -154,7 +153,7 @@ final class RolloutPrinter: Sendable {
 }
 
 /// How fast a roll-out goes, and what it needs to go on: each who steers it says so anew.
-struct RolloutPace: ParsableArguments {
+struct RolloutPace: SteeringOptions {
     @Option(
         help: ArgumentHelp(
             "How long stages last at least; the last one is for all further stages.",
@@ -224,15 +223,12 @@ struct RolloutStageOptions: ParsableArguments {
     @Flag(help: "Agents that hear nothing for that long go back to the map before.")
     var revertWhenSilent = false
 
-    @OptionGroup
-    var pace: RolloutPace
-
     func validate() throws {
         for name in include { try NameCheck.check(name, of: "--include") }
         for name in exclude { try NameCheck.check(name, of: "--exclude") }
     }
 
-    func options() throws -> RolloutOptions {
+    func options(_ pace: RolloutPace) throws -> RolloutOptions {
         var options = try pace.options()
         if let stages { try options.setStages(stages.split(separator: ",").map(String.init)) }
         (options.include, options.exclude) = (include, exclude)

@@ -6,22 +6,56 @@ import WaypostAgent
 typealias AgentOptions = TableOptions<OtherSettings>
 /// The numbers of `waypost agent`.
 typealias AgentNumberOptions = TableOptions<NumberSettings>
+/// The name under which a verb sends; it stands in the topic, so that the broker's rules can vouch for it.
+typealias SenderOptions = TableOptions<SenderSettings>
+/// Where the broker is and how to log in.
+typealias BrokerOptions = TableOptions<BrokerSettings>
+/// Both: what every verb has that sends to a broker, or reads there.
+typealias SessionOptions = TableOptions<SessionSettings>
 
 /// Rows of the table of settings.
 protocol SettingRows {
-    static var rows: [AgentSetting] { get }
+    static var rows: [SettingOption] { get }
+}
+
+/// A row as an option, which is made once: the parser looks at it many times.
+struct SettingOption: Sendable {
+    let setting: AgentSetting
+    let option: any Sendable
+
+    init(_ setting: AgentSetting) { (self.setting, option) = (setting, setting.option) }
 }
 
 enum OtherSettings: SettingRows {
-    static var rows: [AgentSetting] { AgentSetting.others }
+    static let rows = AgentSetting.others.map(SettingOption.init)
 }
 
 enum BrokerSettings: SettingRows {
-    static var rows: [AgentSetting] { AgentSetting.broker }
+    static let rows = (AgentSetting.broker + [profile, config]).map(SettingOption.init)
+
+    private static let profile = AgentSetting(
+        "profile", .text("name"), "A profile with the settings of a broker; see waypost profile.",
+        standard: "the one in use, for a command that names no broker")
+    private static let config = AgentSetting(
+        "config", .file("file", extensions: ["yaml", "yml", "json"]),
+        "A YAML or JSON file with settings; they have the names of the options.")
+}
+
+enum SenderSettings: SettingRows {
+    static let rows = [
+        SettingOption(
+            AgentSetting(
+                "as", .text("name"), "The sender's name, as it appears in topics.",
+                standard: "the user name for the broker, else that of your account, else ops"))
+    ]
+}
+
+enum SessionSettings: SettingRows {
+    static let rows = SenderSettings.rows + BrokerSettings.rows
 }
 
 enum NumberSettings: SettingRows {
-    static let rows = AgentNumber.all.map(AgentSetting.init)
+    static let rows = AgentNumber.all.map(AgentSetting.init).map(SettingOption.init)
 }
 
 /// An option for each of some rows of ``AgentSetting/all``.
@@ -45,10 +79,17 @@ struct TableOptions<Rows: SettingRows>: ParsableArguments, CustomReflectable {
 
     init(from decoder: any Decoder) throws {
         let options = try decoder.container(keyedBy: Key.self)
-        for setting in Rows.rows {
+        for setting in Rows.rows.map(\.setting) {
             // Not by subscript: that would take away the name of an option that was not given.
             given.updateValue(try Self.content(of: setting, in: options), forKey: setting.name)
         }
+    }
+
+    func validate() throws { try NameCheck.check(text("as"), of: "--as") }
+
+    /// An option for one text; nil when it was not given, or is none of these.
+    func text(_ name: String) -> String? {
+        if case .string(let text)?? = given[name] { text } else { nil }
     }
 
     private static func content(
@@ -69,18 +110,20 @@ struct TableOptions<Rows: SettingRows>: ParsableArguments, CustomReflectable {
     }
 
     var customMirror: Mirror {
-        Mirror(self, children: Rows.rows.map { ("_" + $0.name, $0.option) })
+        Mirror(self, children: Rows.rows.map { ("_" + $0.setting.name, $0.option) })
     }
 }
 
 extension AgentSetting {
     /// The property of an option, as ArgumentParser looks for it.
-    fileprivate var option: Any {
+    fileprivate var option: any Sendable {
         let name = NameSpecification.customLong(name)
         switch kind {
         case .number(let number): return Option<Int?>(name: name, help: help(number.unit))
         case .integer: return Option<Int?>(name: name, help: help("number"))
-        case .text(let value): return Option<String?>(name: name, help: help(value))
+        case .text(let value):
+            let completion: CompletionKind? = self.name == "profile" ? .profiles : nil
+            return Option<String?>(name: name, help: help(value), completion: completion)
         case .choice(let value, let values):
             return Option<String?>(name: name, help: help(value), completion: .list(values))
         case .file(let value, let extensions):

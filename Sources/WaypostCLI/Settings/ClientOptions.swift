@@ -1,9 +1,13 @@
 import ArgumentParser
 import Waypost
+import WaypostBackend
 import WaypostMessages
 
-/// What the conditions of maps ask about a client.
+/// The client that the maps are meant for, as their conditions ask about it.
 struct ClientOptions: ParsableArguments {
+    @Option(help: ArgumentHelp("The agent's name, for shares of maps.", valueName: "id"))
+    var agent: String?
+
     @Option(
         help: ArgumentHelp("The version of the app, for conditions of maps: 2.4.1.", valueName: "version"))
     var build: String?
@@ -19,6 +23,27 @@ struct ClientOptions: ParsableArguments {
             "A label of the client, for conditions of maps: region=eu. May be repeated.",
             valueName: "name=value"))
     var labels: [String] = []
+
+    @Option(
+        help: ArgumentHelp(
+            "The time for conditions of maps, in milliseconds since 1970.", discussion: "Default: now.",
+            valueName: "ms"))
+    var at: Int64?
+
+    func validate() throws {
+        do {
+            _ = try setup()
+        } catch {
+            // Any other error would end with 1, as if the URL had not been found.
+            throw ValidationError(error.description)
+        }
+    }
+
+    /// The options, checked.
+    func setup() throws(CommandError) -> ClientSetup {
+        ClientSetup(
+            agent: agent, facts: try ClientFacts(build: build, locale: locale, labels: labels), at: at)
+    }
 }
 
 extension ClientFacts {

@@ -9,6 +9,13 @@ enum Verbs {
     /// The first words, each once, in the order of the help.
     static let families = visible(WaypostCommand.self).map(name)
 
+    /// Whatever stands behind a word, families and pages of the help too.
+    static let types = types(of: WaypostCommand.self)
+
+    private static func types(of type: any ParsableCommand.Type) -> [any ParsableCommand.Type] {
+        [type] + type.configuration.subcommands.flatMap { types(of: $0) }
+    }
+
     private static func words(of type: any ParsableCommand.Type, _ before: [String]) -> [[String]] {
         let members = visible(type)
         guard !members.isEmpty else { return [before] }
