@@ -1,4 +1,5 @@
 import ArgumentParser
+import Threading
 import Waypost
 import WaypostMessages
 
@@ -72,8 +73,15 @@ struct CommandLineCheck {
         WaypostCommand.configuration.groupedSubcommands.flatMap(\.subcommands)
     }
 
-    /// Whether there is a command of this name.
-    static func isCommand(_ name: String) -> Bool { commands.contains(name) }
+    /// Whether a command of this name, or a member of it, has the options of the broker.
+    static func reachesBroker(_ name: String) -> Bool {
+        let command = types.first { $0.configuration.commandName == name }
+        return [command].compactMap(\.self).flatMap { [$0] + $0.configuration.subcommands }.contains { type in
+            Mirror(reflecting: type.init()).children.contains {
+                $0.value is OptionGroup<SessionOptions> || $0.value is OptionGroup<BrokerOptions>
+            }
+        }
+    }
 
     private static var commands: [String] { types.compactMap { $0.configuration.commandName } + ["help"] }
 
@@ -90,8 +98,12 @@ struct CommandLineCheck {
         commands.contains { options(of: $0)[name] != nil }
     }
 
+    /// Those of the commands that were asked about: to find them takes a while.
+    private static let known = Guarded<[String: [String: Option]]>([:])
+
     /// The options of a command by their long names, `--help` among them.
     static func options(of command: String) -> [String: Option] {
+        if let options = known.withLock({ $0[command] }) { return options }
         // Not of all commands at once, which takes a while.
         let type = types.first { $0.configuration.commandName == command }
         let help = type.flatMap { try? JSONValue(parsing: Array($0._dumpHelp().utf8), limits: .trustedFile) }
@@ -115,6 +127,7 @@ struct CommandLineCheck {
             }
         }
         options["--help"] = Option(takesValue: false, isRepeating: true)
+        known.withLock { [options] in $0[command] = options }
         return options
     }
 }

@@ -38,8 +38,7 @@ struct HelpPage {
         let command = (isPage ? words.dropFirst() : words[...]).first ?? ""
         // A family that keeps such options shows them itself.
         guard isPage || words.contains("--help") || words.contains("-h"), command != "profile",
-            CommandLineCheck.isCommand(command),
-            CommandLineCheck.options(of: command)["--broker"] != nil
+            CommandLineCheck.reachesBroker(command)
         else { return "" }
         return command == AgentCommand.configuration.commandName
             ? "\n  Broker, user name, TLS: waypost help broker\n  Limits and times: waypost help limits"

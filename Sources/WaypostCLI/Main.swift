@@ -26,8 +26,10 @@ enum Main {
 
     /// Prints the help that was asked for, or what is wrong with the command line; returns the exit status.
     private static func explain(_ error: any Error) -> Int32 {
-        let status = WaypostCommand.exitCode(for: error)
         let message = WaypostCommand.fullMessage(for: error)
+        let begin = "Error: "
+        // Only of an error: the parser writes the whole page, or the whole script, once more to say how it ends.
+        let status = message.hasPrefix(begin) ? WaypostCommand.exitCode(for: error) : .success
         // It may quote what stood on the command line, and that may come from anywhere.
         guard !status.isSuccess else {
             Terminal.print(TerminalText(lines: HelpPage(message, words: words).text))
@@ -36,7 +38,6 @@ enum Main {
         if let fault = CommandLineCheck(words: words).unknownOption() {
             Terminal.error(fault)
         } else {
-            let begin = "Error: "
             let text =
                 message.hasPrefix(begin) ? "waypost: error: " + message.dropFirst(begin.count) : message
             Terminal.note(TerminalText(lines: text))
