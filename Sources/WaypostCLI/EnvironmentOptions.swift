@@ -1,5 +1,3 @@
-import FoundationEssentials
-
 /// Options of a command that the environment sets: `WAYPOST_WAIT=2s` is `--wait 2s`.
 ///
 /// Those about the broker and of `waypost agent` are settings, which a file may have as well; see ``Settings``.
@@ -18,7 +16,7 @@ struct EnvironmentOptions {
 
     /// - Throws: ``CommandError`` 64 when a variable of a flag is neither true nor false.
     init(
-        _ words: [String], environment: [String: String] = ProcessInfo.processInfo.environment
+        _ words: [String], environment: [String: String] = Invocation.current.environment
     ) throws(CommandError) {
         let settings = Set(BrokerOptions.names.map { $0.dropFirst(2) } + ["as", "password"])
         let given = environment.compactMap { variable, value in
@@ -53,7 +51,7 @@ struct EnvironmentOptions {
     }
 
     /// Says which variables look like misspelt ones.
-    static func warnOfTypos(in environment: [String: String] = ProcessInfo.processInfo.environment) {
+    static func warnOfTypos(in environment: [String: String] = Invocation.current.environment) {
         let typos = SettingNames.typos(
             in: environment.keys, isOption: { CommandLineCheck.hasOption("--\($0)") })
         for typo in typos {

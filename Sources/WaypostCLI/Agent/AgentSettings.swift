@@ -1,4 +1,3 @@
-import FoundationEssentials
 import Logging
 import MQTTLink
 import Waypost
@@ -39,7 +38,7 @@ struct AgentSettings: Sendable {
         }
         let directory =
             try await settings.text("state")
-            ?? StateDirectory.standard(agent: agent, environment: ProcessInfo.processInfo.environment)
+            ?? StateDirectory.standard(agent: agent, environment: Invocation.current.environment)
         configuration = AgentConfiguration(
             agent: agent, groups: try await settings.texts("group"), stateDirectory: directory,
             link: broker.lasting(clientID: agent))
@@ -50,7 +49,7 @@ struct AgentSettings: Sendable {
         configuration.logLevel = level.topicLevel
         configuration.durability = durability
         configuration.freshState = try await settings.flag("fresh-state")
-        configuration.tellsServiceManager = true
+        configuration.tellsServiceManager = Invocation.current.ownsProcess
         configuration.link.prefersFirstBroker = try await settings.flag("prefer-first")
         for setting in AgentNumber.all {
             guard let number = try await settings.number(setting.name) else { continue }

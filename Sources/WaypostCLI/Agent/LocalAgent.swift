@@ -1,4 +1,3 @@
-import FoundationEssentials
 import WaypostMessages
 
 /// The agent of this machine, as its settings describe it.
@@ -20,7 +19,7 @@ struct LocalAgent {
             directory = given
         } else if let name {
             directory = StateDirectory.standard(
-                agent: name, environment: ProcessInfo.processInfo.environment)
+                agent: name, environment: Invocation.current.environment)
         } else {
             throw CommandError(
                 .usage, "--local needs the agent's name: --agent ID, WAYPOST_AGENT, or --config FILE")

@@ -44,8 +44,9 @@ struct AgentCommand: OperatorCommand {
 
     func perform() async throws {
         let given = [numbers.given, broker.given].reduce(options.given) { $0.merging($1) { own, _ in own } }
+        let invocation = Invocation.current
         // From here on SIGHUP does not end the process; an early one takes effect when the agent exists.
-        let hangups = await UnixSignalsSequence(trapping: .sighup)
+        let hangups = invocation.ownsProcess ? await UnixSignalsSequence(trapping: .sighup) : nil
         let file = broker.configurationFile
         let read: @Sendable () async throws(CommandError) -> AgentSettings = {
             () async throws(CommandError) in
@@ -59,8 +60,11 @@ struct AgentCommand: OperatorCommand {
         // Before any counter is made: one that is made earlier is not in the registry.
         let registry = MetricRegistry(help: AgentMetrics.help)
         let server = try settings.metrics.map { try MetricsServer(at: $0) }
-        if server != nil { MetricsSystem.bootstrap(registry) }
-        Store.countNoMemory()
+        if server != nil {
+            try invocation.checkOwnsProcess(for: "--metrics")
+            MetricsSystem.bootstrap(registry)
+        }
+        if invocation.ownsProcess { Store.countNoMemory() }
         let router = try Self.router(settings, logger)
         let agent: Agent
         do {
@@ -85,8 +89,10 @@ struct AgentCommand: OperatorCommand {
         defer { socket?.remove() }
         let reload = AgentReload(
             agent: agent, before: settings, logger: logger, threshold: threshold, read: read)
-        let watch = Task(executorPreference: AgentThreads.pool) { await reload.watch(hangups) }
-        defer { watch.cancel() }
+        let watch = hangups.map { hangups in
+            Task(executorPreference: AgentThreads.pool) { await reload.watch(hangups) }
+        }
+        defer { watch?.cancel() }
         try await Self.run(agent, logger)
     }
 
@@ -117,14 +123,15 @@ struct AgentCommand: OperatorCommand {
         var quiet = logger
         quiet.logLevel = .warning
         let group = ServiceGroup(configuration: .init(services: [agent], logger: quiet))
+        let signals = Invocation.current.signals
         // In a task of its own, which the signal does not cancel: a graceful end takes its time.
-        let running = Task.detached(executorPreference: AgentThreads.pool) { try await group.run() }
+        let running = Task(executorPreference: AgentThreads.pool) { try await group.run() }
         do {
             try await withTaskCancellationHandler {
                 try await running.value
             } onCancel: {
                 logger.notice("stopping; a second signal ends the process at once")
-                if let signal = Signals.first { agent.willStop(because: signal) }
+                if let signal = signals.name { agent.willStop(because: signal) }
                 Task { await group.triggerGracefulShutdown() }
             }
         } catch {

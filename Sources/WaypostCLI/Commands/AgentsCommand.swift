@@ -171,7 +171,8 @@ struct AgentsCommand: OperatorCommand {
     }
 
     private func follow(_ reader: RosterReader, _ roster: Roster) async throws {
-        ClosedOutputMonitor.begin()
+        let monitor = ClosedOutputMonitor()
+        defer { monitor.end() }
         do {
             let selection = selection
             var roster = roster

@@ -1,5 +1,4 @@
 import ArgumentParser
-import Glibc
 import MQTTLink
 import Waypost
 import WaypostBackend
@@ -128,7 +127,7 @@ struct BenchCommand: OperatorCommand {
     ///
     /// - Throws: ``CommandError`` when there is no broker or it goes, `CancellationError` on Ctrl-C.
     private func drive(_ load: BenchLoad, isPaced: Bool) async throws {
-        let showsProgress = !output.isJSON && isatty(STDERR_FILENO) == 1
+        let showsProgress = !output.isJSON && Terminal.showsProgress
         let begun = ContinuousClock.now
         var nextProgress = begun + .seconds(1)
         defer { if showsProgress { Terminal.note("") } }

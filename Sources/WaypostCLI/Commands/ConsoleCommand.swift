@@ -27,6 +27,7 @@ struct ConsoleCommand: ParsableCommand {
     static let program = "waypost-console"
 
     func run() throws {
+        try Invocation.current.checkOwnsProcess(for: "console")
         // Beside this one first: what belongs together was installed together.
         for path in [Self.neighbour, Self.program].compactMap(\.self) {
             let arguments = ([path] + words).map { strdup($0) } + [nil]

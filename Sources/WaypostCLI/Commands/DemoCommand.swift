@@ -24,6 +24,7 @@ struct DemoCommand: OperatorCommand {
     @OptionGroup var output: OutputOptions
 
     func perform() async throws {
+        try Invocation.current.checkOwnsProcess(for: "demo")
         let processes = try ProcessGroupGuard()
         let unexpected: Int
         do {

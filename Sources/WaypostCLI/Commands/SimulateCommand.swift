@@ -172,7 +172,7 @@ struct SimulateCommand: OperatorCommand {
     }
 
     private static func makeDirectory() throws(CommandError) -> String {
-        let parent = getenv("TMPDIR").map { String(cString: $0) } ?? "/tmp"
+        let parent = Invocation.variable("TMPDIR") ?? "/tmp"
         var template = Array("\(parent)/waypost-simulate-XXXXXX".utf8CString)
         guard mkdtemp(&template) != nil else {
             throw CommandError(.failed, "make a temporary directory: \(Descriptor.text(of: errno))")

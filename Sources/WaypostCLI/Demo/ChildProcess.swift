@@ -1,5 +1,4 @@
 import Dispatch
-import FoundationEssentials
 import Glibc
 import Threading
 
@@ -83,7 +82,7 @@ final class ChildProcess: Sendable {
 
     /// The environment without settings of ours: the demo is the same everywhere.
     private static var environment: [String] {
-        ProcessInfo.processInfo.environment
+        Invocation.current.environment
             .filter { !$0.key.hasPrefix("WAYPOST_") && $0.key != "STATE_DIRECTORY" }
             .map { "\($0.key)=\($0.value)" }
     }

@@ -58,7 +58,7 @@ struct PrivateBroker: Sendable {
     }
 
     private static func find() throws(CommandError) -> String {
-        let path = getenv("PATH").map { String(cString: $0) } ?? ""
+        let path = Invocation.variable("PATH") ?? ""
         let folders = path.split(separator: ":").map(String.init) + ["/usr/sbin", "/usr/local/sbin"]
         for folder in folders where access("\(folder)/mosquitto", X_OK) == 0 { return "\(folder)/mosquitto" }
         throw CommandError(

@@ -19,7 +19,7 @@ final class ProcessGroupGuard: Sendable {
     var group: pid_t { shell.pid }
 
     init() throws(CommandError) {
-        let parent = getenv("TMPDIR").map { String(cString: $0) } ?? "/tmp"
+        let parent = Invocation.variable("TMPDIR") ?? "/tmp"
         var template = Array("\(parent)/waypost-demo-XXXXXX".utf8CString)
         guard mkdtemp(&template) != nil else {
             throw CommandError(.failed, "make a directory in \(parent): \(String(cString: strerror(errno)))")

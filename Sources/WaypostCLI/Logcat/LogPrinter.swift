@@ -1,11 +1,10 @@
-import Glibc
 import WaypostBackend
 
 /// Prints what follows from the log: lines to standard output, what concerns the log itself to standard error.
 final class LogPrinter {
     private let format: LogFormat
     private let style: Style
-    private let noticeStyle = Style(isOn: Terminal.wantsColours(STDERR_FILENO))
+    private let noticeStyle = Style(isOn: Terminal.errorsHaveColours)
     /// Nil for lines without the agent's name.
     private var width: Int?
     /// How many lines it still prints; nil for all.
@@ -35,7 +34,8 @@ final class LogPrinter {
     /// Follows the log until the output is closed, or ends well on SIGTERM: that is its ordinary end, for it has no other.
     static func follow(_ follower: LogFollower) async throws {
         var follower = follower
-        ClosedOutputMonitor.begin()
+        let monitor = ClosedOutputMonitor()
+        defer { monitor.end() }
         do {
             try await follower.run()
         } catch is CancellationError where Signals.exit == .terminated {}

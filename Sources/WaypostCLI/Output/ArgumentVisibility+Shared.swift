@@ -2,6 +2,8 @@ import ArgumentParser
 
 extension ArgumentVisibility {
     /// Of options that many commands share: they have a page of their own in the help, and shells complete them.
-    static let shared: ArgumentVisibility =
-        CommandLine.arguments.contains { $0.hasPrefix("--generate-completion-script") } ? .default : .hidden
+    static var shared: ArgumentVisibility {
+        Invocation.current.words.contains { $0.hasPrefix("--generate-completion-script") }
+            ? .default : .hidden
+    }
 }

@@ -1,7 +1,15 @@
 import Glibc
+import Synchronization
 
 /// A file that a command writes.
 enum OutputFile {
+    private static let drafts = Atomic<Int>(0)
+
+    /// Where a file is written before it takes its place: one name for each writing.
+    static func draft(of path: String) -> String {
+        "\(path).\(getpid())-\(drafts.add(1, ordering: .relaxed).newValue)"
+    }
+
     /// Writes a whole file, or leaves the one that is there.
     ///
     /// - Throws: ``CommandError`` 1 naming the file and what the system says.
@@ -12,7 +20,7 @@ enum OutputFile {
         var status = stat()
         // What is no file, such as /dev/stdout or a pipe, can't be replaced.
         let isReplaced = stat(path, &status) != 0 || status.st_mode & S_IFMT == S_IFREG
-        let draft = isReplaced ? "\(path).\(getpid())" : path
+        let draft = isReplaced ? draft(of: path) : path
         let descriptor = open(draft, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o644)
         guard descriptor >= 0 else { throw fault() }
         var error = Descriptor.write(bytes, to: descriptor)

@@ -1,5 +1,4 @@
 import ArgumentParser
-import Glibc
 import Waypost
 import WaypostBackend
 
@@ -9,7 +8,7 @@ struct OutputOptions: ParsableArguments {
     var isJSON = false
 
     /// Colours for people at a terminal.
-    var style: Style { Style(isOn: !isJSON && Terminal.wantsColours(STDOUT_FILENO)) }
+    var style: Style { Style(isOn: !isJSON && Terminal.hasColours) }
 }
 
 /// A command that an operator runs and waits for.

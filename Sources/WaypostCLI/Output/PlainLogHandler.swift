@@ -11,6 +11,8 @@ import WaypostMessages
 struct PlainLogHandler: LogHandler {
     let threshold: LogThreshold
     let isJSON: Bool
+    /// Whose lines they are: they come from threads of all kinds.
+    private let invocation = Invocation.current
     /// Of one logger that must be quieter or louder than the rest.
     private var ownLevel: Logger.Level?
     var metadata: Logger.Metadata = [:]
@@ -32,7 +34,7 @@ struct PlainLogHandler: LogHandler {
 
     func log(event: Logging.LogEvent) {
         let all = event.metadata.map { metadata.merging($0) { _, new in new } } ?? metadata
-        Terminal.note(Self.note(event.level, "\(event.message)", all, isJSON: isJSON))
+        Terminal.note(Self.note(event.level, "\(event.message)", all, isJSON: isJSON), of: invocation)
     }
 
     /// The line for lines that are missing, see ``Terminal/queueNotes(loss:)``.

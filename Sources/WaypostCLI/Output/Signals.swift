@@ -2,31 +2,67 @@ import Glibc
 import Threading
 import UnixSignals
 
-/// What Ctrl-C and SIGTERM do: the first cancels the command, which then ends in its own way; a second ends the
-/// process at once.
-enum Signals {
-    private static let received = Guarded<UnixSignal?>(nil)
-
-    /// The status of a command that was cancelled by a signal.
-    static var exit: Exit { received.withLock { $0 == .sigterm } ? .terminated : .interrupted }
-
-    /// The first signal; nil when there was none.
-    static var first: String? {
-        received.withLock { $0.map { $0 == .sigterm ? "SIGTERM" : "Ctrl-C (SIGINT)" } }
+/// What ends a command early: Ctrl-C and SIGTERM, or that nobody reads its output any more.
+///
+/// The first cancels the command, which then ends in its own way; a second signal ends the process at once.
+package final class Signals: Sendable {
+    private struct State {
+        var first: Exit?
+        var cancel: (@Sendable () -> Void)?
     }
 
-    /// Waits for signals until the task is cancelled.
-    static func watch(_ cancel: () -> Void) async {
+    private let state = Guarded(State())
+
+    /// The status of a command that was cancelled by a signal.
+    static var exit: Exit { Invocation.current.signals.first ?? .interrupted }
+
+    /// What the first makes of the command; nil when there was none.
+    private var first: Exit? { state.withLock { $0.first } }
+
+    /// The first signal's name; nil when there was none.
+    var name: String? {
+        switch first {
+        case .terminated: "SIGTERM"
+        case .interrupted: "Ctrl-C (SIGINT)"
+        default: nil
+        }
+    }
+
+    /// Has the first signal, also one that came already, cancel the command.
+    func whenFirst(_ cancel: @escaping @Sendable () -> Void) {
+        let isLate = state.withLock { state in
+            state.cancel = cancel
+            return state.first != nil
+        }
+        if isLate { cancel() }
+    }
+
+    /// SIGINT or SIGTERM has come; false when it is not the first.
+    package func arrived(isTermination: Bool) -> Bool {
+        cancel(with: isTermination ? .terminated : .interrupted)
+    }
+
+    /// Nobody reads what is printed any more: who has enough is no failure.
+    func readerLeft() { _ = cancel(with: .ok) }
+
+    private func cancel(with exit: Exit) -> Bool {
+        let (isFirst, cancel) = state.withLock { state in
+            guard state.first == nil else { return (false, nil as (@Sendable () -> Void)?) }
+            state.first = exit
+            return (true, state.cancel)
+        }
+        cancel?()
+        return isFirst
+    }
+
+    /// Waits for those of the process until the task is cancelled.
+    static func watch() async {
         for await signal in await UnixSignalsSequence(trapping: .sigint, .sigterm) {
-            let isFirst = received.withLock { received in
-                defer { received = received ?? signal }
-                return received == nil
-            }
-            guard isFirst else {
+            let isTermination = signal == .sigterm
+            guard Invocation.process.signals.arrived(isTermination: isTermination) else {
                 ScreenMode.end()
-                _exit(signal == .sigterm ? Exit.terminated.rawValue : Exit.interrupted.rawValue)
+                _exit(isTermination ? Exit.terminated.rawValue : Exit.interrupted.rawValue)
             }
-            cancel()
         }
     }
 }

@@ -1,5 +1,3 @@
-import Glibc
-
 extension Terminal {
     /// Says on standard error, if it is a terminal, what is waited for; not when that is over within a second.
     ///
@@ -7,7 +5,7 @@ extension Terminal {
     static func waiting<Value>(
         while what: TerminalText, _ work: () async throws -> Value
     ) async throws -> Value {
-        guard isatty(STDERR_FILENO) == 1 else { return try await work() }
+        guard showsProgress else { return try await work() }
         let line = Task {
             try await Task.sleep(for: .seconds(1))
             progress("\(what) …")

@@ -7,19 +7,27 @@ import Waypost
 /// All that the program prints goes through here, so that nothing that came from outside is obeyed by a terminal, and
 /// so that ``finish()`` knows of all that could not be printed.
 enum Terminal {
-    /// Why standard output takes nothing more: an `errno`; nil as long as it does.
-    private static let failure = Guarded<Int32?>(nil)
-    /// What standard error goes through once ``queueNotes(_:)`` was called.
-    private static let notes = Guarded<LineQueue?>(nil)
-
     /// The columns of the terminal that standard output is; nil where it is none.
-    static var width: Int? { isatty(STDOUT_FILENO) == 1 ? ScreenMode.size.columns : nil }
+    static var width: Int? { isatty(Invocation.current.output) == 1 ? ScreenMode.size.columns : nil }
 
-    /// Whether `descriptor` is a terminal that wants colours (no-color.org).
-    static func wantsColours(_ descriptor: Int32) -> Bool {
-        guard isatty(descriptor) == 1 else { return false }
-        if let refused = getenv("NO_COLOR"), refused.pointee != 0 { return false }
-        return getenv("TERM").map { strcmp($0, "dumb") != 0 } ?? false
+    /// The columns of the help: what `COLUMNS` says, else the terminal.
+    static var helpWidth: Int {
+        Invocation.current.environment["COLUMNS"].flatMap { Int($0) } ?? ScreenMode.size.columns
+    }
+
+    /// Whether standard output is a terminal that wants colours.
+    static var hasColours: Bool { wantsColours(Invocation.current.output) }
+
+    /// Whether standard error is.
+    static var errorsHaveColours: Bool { wantsColours(Invocation.current.errors) }
+
+    /// Whether standard error is a terminal, which shows how far something is.
+    static var showsProgress: Bool { isatty(Invocation.current.errors) == 1 }
+
+    /// Whether a descriptor is a terminal that wants colours (no-color.org).
+    private static func wantsColours(_ descriptor: Int32) -> Bool {
+        guard isatty(descriptor) == 1, Invocation.variable("NO_COLOR") == nil else { return false }
+        return Invocation.current.environment["TERM"].map { $0 != "dumb" } ?? false
     }
 
     /// Prints a line; false when the output is closed.
@@ -56,37 +64,48 @@ enum Terminal {
     ///
     /// - Parameter loss: the line that says how many are missing.
     static func queueNotes(loss: @escaping @Sendable (Int) -> Note) {
-        let queue = LineQueue(thread: "wp-stderr", write: { errors($0) }, loss: { loss($0).bytes })
-        notes.withLock { $0 = queue }
+        let descriptor = Invocation.current.errors
+        let queue = LineQueue(
+            thread: "wp-stderr", write: { Descriptor.write($0, to: descriptor) == 0 },
+            loss: { loss($0).bytes })
+        Invocation.current.notes.withLock { $0 = queue }
     }
 
     /// Waits until what goes through a queue is written, but not for long: the program is about to end, and its reader
     /// may never read.
-    static func flushNotes() { notes.withLock(\.self)?.flush(within: .seconds(1)) }
+    static func flushNotes() { Invocation.current.notes.withLock(\.self)?.flush(within: .seconds(1)) }
 
     /// Prints a line to standard error.
-    static func note(_ note: Note) {
-        if let queue = notes.withLock(\.self) { queue.append(note.bytes) } else { errors(note.bytes) }
+    ///
+    /// - Parameter invocation: whose; for what is called on threads of others.
+    static func note(_ note: Note, of invocation: Invocation = .current) {
+        if let queue = invocation.notes.withLock(\.self) {
+            queue.append(note.bytes)
+        } else {
+            _ = Descriptor.write(note.bytes, to: invocation.errors)
+        }
     }
 
     /// Writes over the last line of standard error, a terminal, without ending it.
     static func progress(_ line: TerminalText) {
-        errors(Array((TerminalText(codes: "\r\u{1B}[K") + line).text.utf8))
+        let bytes = Array((TerminalText(codes: "\r\u{1B}[K") + line).text.utf8)
+        _ = Descriptor.write(bytes, to: Invocation.current.errors)
     }
 
     /// Prints why the command ends.
     static func error(_ sentence: String) {
-        let style = Style(isOn: wantsColours(STDERR_FILENO))
+        let style = Style(isOn: errorsHaveColours)
         note("waypost: \(style.red("error:")) \(sentence)")
     }
 
     /// Says what of the output is lost, for the end of every command; nil when all of it is where it should be, or its
     /// reader went away, who has what it wanted.
     static func finish() -> String? {
-        let error = failure.withLock { failure in
+        let invocation = Invocation.current
+        let error = invocation.outputFailure.withLock { failure in
             // Some file systems say only at a close that they have no room; the descriptor itself stays open, because
             // another thread may be waiting for its end.
-            let copy = dup(STDOUT_FILENO)
+            let copy = dup(invocation.output)
             if copy >= 0, close(copy) != 0, errno != EINTR { failure = failure ?? errno }
             return failure
         }
@@ -95,19 +114,18 @@ enum Terminal {
     }
 
     /// Whether a part of the output is lost, and not because its reader went away.
-    static var hasFailed: Bool { failure.withLock { $0 != nil && $0 != EPIPE } }
+    static var hasFailed: Bool {
+        Invocation.current.outputFailure.withLock { $0 != nil && $0 != EPIPE }
+    }
 
     /// False when the output is closed, or lost a part of what was printed: nothing is written behind a gap.
     private static func output(_ bytes: [UInt8]) -> Bool {
-        guard failure.withLock({ $0 == nil }) else { return false }
+        let invocation = Invocation.current
+        guard invocation.outputFailure.withLock({ $0 == nil }) else { return false }
         // Not behind the lock: a reader may take its time.
-        let error = Descriptor.write(bytes, to: STDOUT_FILENO)
+        let error = Descriptor.write(bytes, to: invocation.output)
         guard error != 0 else { return true }
-        failure.withLock { $0 = $0 ?? error }
+        invocation.outputFailure.withLock { $0 = $0 ?? error }
         return false
     }
-
-    /// Writes to standard error; false when it takes nothing, and there is no place left to say that.
-    @discardableResult
-    private static func errors(_ bytes: [UInt8]) -> Bool { Descriptor.write(bytes, to: STDERR_FILENO) == 0 }
 }

@@ -27,13 +27,16 @@ struct HealthSocket {
         server = SmallServer(listener: listener)
     }
 
-    /// Answers with what `health` returns, until the process ends.
+    /// Answers with what `health` returns, until it is removed.
     func start(_ health: @escaping @Sendable () -> JSONValue) throws(CommandError) {
         try server.start(thread: "wp-health") { _ in health().serialized() + [UInt8(ascii: "\n")] }
     }
 
     /// Takes the socket out of the directory; no one can ask any more.
-    func remove() { unlink("\(directory)/\(Self.name)") }
+    func remove() {
+        unlink("\(directory)/\(Self.name)")
+        server.stop()
+    }
 
     /// Asks the agent that uses a state directory; blocks for up to `limit`.
     ///

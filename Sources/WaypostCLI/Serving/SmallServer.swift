@@ -27,35 +27,43 @@ struct SmallServer: Sendable {
 
     private let listener: Int32
     private let limits: Limits
+    private let stopped = WakeUp()
 
-    /// - Parameter listener: a socket that listens and does not block; it is never closed.
+    /// - Parameter listener: a socket that listens and does not block; it is closed at the end.
     init(listener: Int32, limits: Limits = Limits()) {
         self.listener = listener
         self.limits = limits
     }
 
-    /// Answers until the process ends.
+    /// Ends the thread, which answers nobody any more.
+    func stop() { stopped.ring() }
+
+    /// Answers until it is stopped.
     ///
     /// - Parameter thread: its thread's name, at most 15 bytes.
     /// - Throws: ``CommandError`` 1 when the system has no thread for it.
     func start(thread: String, _ answer: @escaping Answer) throws(CommandError) {
         let failure = PlainThread.start(name: thread) {
             var exchanges: [Exchange] = []
-            while true { turn(&exchanges, answer) }
+            while turn(&exchanges, answer) {}
+            for descriptor in exchanges.map(\.descriptor) + [listener] { close(descriptor) }
         }
         guard let failure else { return }
         throw CommandError(.failed, "start the thread \(thread): \(String(cString: strerror(failure)))")
     }
 
-    private func turn(_ exchanges: inout [Exchange], _ answer: Answer) {
+    /// Waits and answers; false when it is stopped.
+    private func turn(_ exchanges: inout [Exchange], _ answer: Answer) -> Bool {
         let before = Self.now()
         var descriptors = [pollfd(fd: listener, events: Int16(POLLIN), revents: 0)]
         descriptors += exchanges.map { exchange in
             pollfd(
                 fd: exchange.descriptor, events: Int16(exchange.answer == nil ? POLLIN : POLLOUT), revents: 0)
         }
+        descriptors.append(pollfd(fd: stopped.descriptor, events: Int16(POLLIN), revents: 0))
         let next = exchanges.map(\.deadline).min().map { Int32(clamping: max(0, $0 - before) + 1) } ?? -1
-        guard poll(&descriptors, nfds_t(descriptors.count), next) >= 0 else { return }
+        guard poll(&descriptors, nfds_t(descriptors.count), next) >= 0 else { return true }
+        guard descriptors.last?.revents == 0 else { return false }
         let now = Self.now()
         for index in exchanges.indices.reversed() {
             var goesOn = exchanges[index].deadline > now
@@ -63,6 +71,7 @@ struct SmallServer: Sendable {
             if !goesOn { close(exchanges.remove(at: index).descriptor) }
         }
         if descriptors[0].revents != 0 { accept(into: &exchanges, answer, at: now) }
+        return true
     }
 
     private func accept(into exchanges: inout [Exchange], _ answer: Answer, at now: Int64) {

@@ -1,4 +1,3 @@
-import FoundationEssentials
 import Glibc
 import Threading
 
@@ -10,10 +9,7 @@ enum Account {
     /// The most that a setting may say: more than one person runs at a time.
     static let maximum = 100
 
-    /// What this process has taken, and keeps until it ends.
-    private static let taken = Guarded<[String: String]>([:])
-
-    /// A user name that is free; the same one for each call of this process.
+    /// A user name that is free, and taken until the program ends; the same one for each call of it.
     ///
     /// - Parameters:
     ///   - place: the broker: at another one the same name is free.
@@ -24,11 +20,13 @@ enum Account {
         guard count > 1 else { return name }
         let key = String(
             "\(place)-\(name)".map { $0.isASCII && ($0.isLetter || $0.isNumber) ? $0 : "_" }.prefix(120))
-        if let before = taken.withLock({ $0[key] }) { return before }
+        let invocation = Invocation.current
+        if let before = invocation.accounts.withLock({ $0[key] }) { return before.name }
         let directory = if let directory { directory } else { try folder() }
-        for number in 1...count where try lock("\(directory)/\(key).\(number)") {
+        for number in 1...count {
             let account = number == 1 ? name : "\(name).\(number)"
-            taken.withLock { $0[key] = account }
+            guard let lock = try lock(account, "\(directory)/\(key).\(number)") else { continue }
+            invocation.accounts.withLock { $0[key] = lock }
             return account
         }
         throw CommandError(
@@ -37,20 +35,20 @@ enum Account {
                 + "(\(name) to \(name).\(count)); end one of them, or use another --username")
     }
 
-    /// Whether the lock was free and is ours now; the descriptor stays open for as long as the process runs.
-    private static func lock(_ path: String) throws(CommandError) -> Bool {
+    /// The lock of an account, which is ours now; nil when it is another's.
+    private static func lock(_ account: String, _ path: String) throws(CommandError) -> HeldName? {
         let descriptor = open(path, O_CREAT | O_RDWR | O_CLOEXEC | O_NOFOLLOW, 0o600)
         guard descriptor >= 0 else { throw fault(path, errno) }
-        guard flock(descriptor, LOCK_EX | LOCK_NB) != 0 else { return true }
+        guard flock(descriptor, LOCK_EX | LOCK_NB) != 0 else { return HeldName(account, descriptor) }
         let error = errno
         close(descriptor)
         guard error == EWOULDBLOCK else { throw fault(path, error) }
-        return false
+        return nil
     }
 
     /// The user's own folder for what lasts no longer than programs run.
     private static func folder() throws(CommandError) -> String {
-        let runtime = ProcessInfo.processInfo.environment["XDG_RUNTIME_DIR"] ?? ""
+        let runtime = Invocation.variable("XDG_RUNTIME_DIR") ?? ""
         let path = runtime.hasPrefix("/") ? "\(runtime)/waypost" : "/tmp/waypost-\(geteuid())"
         guard mkdir(path, 0o700) == 0 || errno == EEXIST else { throw fault(path, errno) }
         var status = stat()

@@ -1,4 +1,3 @@
-import Glibc
 import Logging
 import MQTTLink
 import WaypostBackend
@@ -44,11 +43,13 @@ extension BackendConfiguration {
     }
 
     /// Warnings go to standard error.
-    private static let notes = Logger(label: "waypost") { _ in PlainLogHandler(LogThreshold(.notice)) }
+    private static var notes: Logger {
+        Logger(label: "waypost") { _ in PlainLogHandler(LogThreshold(.notice)) }
+    }
 
     /// The name of the user's account, without the characters that a topic cannot have.
     private static var account: String {
-        let user = getenv("USER").map { String(cString: $0) } ?? ""
+        let user = Invocation.variable("USER") ?? ""
         let cleaned = String(user.prefix(Name.maximumBytes).filter { Name.isValid(String($0)) })
         return cleaned.isEmpty ? "ops" : cleaned
     }

@@ -1,6 +1,5 @@
 import ArgumentParser
 import Configuration
-import FoundationEssentials
 import MQTTLink
 import WaypostAgent
 import WaypostBackend
@@ -41,8 +40,7 @@ extension TableOptions {
 
     private func named() async throws(CommandError) -> String? {
         if let profile = text("profile") { return profile }
-        let variable = ProcessInfo.processInfo.environment["WAYPOST_PROFILE"] ?? ""
-        return variable.isEmpty ? nil : variable
+        return Invocation.variable("WAYPOST_PROFILE")
     }
 }
 

@@ -15,7 +15,9 @@ enum InputFile {
         func fault() -> CommandError {
             CommandError(.usage, "\(purpose) \(path): \(String(cString: strerror(errno)))")
         }
-        let descriptor = path == "-" ? dup(STDIN_FILENO) : open(path, O_RDONLY | O_CLOEXEC)
+        let descriptor =
+            path == "-"
+            ? fcntl(Invocation.current.input, F_DUPFD_CLOEXEC, 0) : open(path, O_RDONLY | O_CLOEXEC)
         guard descriptor >= 0 else { throw fault() }
         defer { close(descriptor) }
         var bytes: [UInt8] = []

@@ -28,7 +28,9 @@ final class LineReader {
     /// - Throws: ``CommandError`` 64 naming the file and what the system says.
     init(_ path: String, purpose: String) throws(CommandError) {
         name = "\(purpose) \(path)"
-        descriptor = path == "-" ? dup(STDIN_FILENO) : open(path, O_RDONLY | O_CLOEXEC)
+        descriptor =
+            path == "-"
+            ? fcntl(Invocation.current.input, F_DUPFD_CLOEXEC, 0) : open(path, O_RDONLY | O_CLOEXEC)
         guard descriptor >= 0 else {
             throw CommandError(.usage, "\(name): \(String(cString: strerror(errno)))")
         }

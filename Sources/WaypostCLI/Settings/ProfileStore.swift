@@ -13,7 +13,7 @@ struct ProfileStore: Sendable {
     /// - Throws: ``CommandError`` 64 when it is not known where the user's files are.
     static var user: ProfileStore {
         get throws(CommandError) {
-            let environment = ProcessInfo.processInfo.environment
+            let environment = Invocation.current.environment
             if let base = environment["XDG_CONFIG_HOME"], base.hasPrefix("/") {
                 return ProfileStore(directory: base + "/waypost")
             }
@@ -110,7 +110,7 @@ struct ProfileStore: Sendable {
             throw CommandError(.failed, "make \(directory)/profiles: \(error)")
         }
         // Written beside it and moved, so that no half of a file is ever there.
-        let draft = "\(path).\(getpid())"
+        let draft = OutputFile.draft(of: path)
         let descriptor = open(draft, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o600)
         guard descriptor >= 0 else { throw fault() }
         var error = Descriptor.write(Array(text.utf8), to: descriptor)

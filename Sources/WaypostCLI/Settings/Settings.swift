@@ -1,5 +1,4 @@
 import Configuration
-import FoundationEssentials
 import Waypost
 
 /// Settings by name, from the command line, the environment and a file; the first that has one decides.
@@ -28,13 +27,14 @@ struct Settings {
         for case (let name, let content?) in options {
             values[AbsoluteConfigKey([name])] = ConfigValue(content, isSecret: false)
         }
-        let environment = EnvironmentVariablesProvider(secretsSpecifier: .specific(["WAYPOST_PASSWORD"]))
+        let environment = EnvironmentVariablesProvider(
+            environmentVariables: Invocation.current.environment,
+            secretsSpecifier: .specific(["WAYPOST_PASSWORD"]))
         let given: [any ConfigProvider] = [
             InMemoryProvider(name: "options", values: values), environment.prefixKeys(with: "waypost"),
         ]
         var files: [SettingsFile] = []
-        let named = ProcessInfo.processInfo.environment["WAYPOST_CONFIG"]
-        if let path = file ?? named.flatMap({ $0.isEmpty ? nil : $0 }) {
+        if let path = file ?? Invocation.variable("WAYPOST_CONFIG") {
             files.append(try SettingsFile(path))
         }
         if let profile { files.append(try SettingsFile(ProfileStore.user.file(of: profile))) }
@@ -94,7 +94,7 @@ struct Settings {
         } catch {
             let variable = SettingNames.variable(of: name)
             // A variable wins over every file.
-            guard ProcessInfo.processInfo.environment[variable] == nil, let found = inFile(name) else {
+            guard Invocation.current.environment[variable] == nil, let found = inFile(name) else {
                 throw CommandError(
                     .usage,
                     "setting \(name) (--\(name), \(variable), or in the file) must be \(kind.rawValue)")

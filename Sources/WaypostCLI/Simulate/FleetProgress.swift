@@ -1,4 +1,3 @@
-import Glibc
 import Threading
 import WaypostMessages
 
@@ -11,7 +10,7 @@ final class FleetProgress: Sendable {
 
     private let count: Int
     private let isShown: Bool
-    private let isTerminal = isatty(STDERR_FILENO) == 1
+    private let isTerminal = Terminal.showsProgress
     private let state: Guarded<State>
 
     init(of count: Int, isShown: Bool) {

@@ -28,6 +28,8 @@ final class Simulation: Sendable {
     }
 
     let plan: FleetPlan
+    /// Whose notes are printed on the sessions' threads.
+    private let invocation = Invocation.current
     private let settings: BackendConfiguration
     private let fleet: Guarded<SimulatedFleet>
     /// By number; an agent's own has the agent's.
@@ -280,7 +282,9 @@ final class Simulation: Sendable {
         guard let agent = session.agent else {
             self.version.withLock { $0 = version }
             guard !isFirst else { return }
-            if session.number <= 0 { Terminal.note("waypost: connected again; the agents come back") }
+            if session.number <= 0 {
+                Terminal.note(.text("waypost: connected again; the agents come back"), of: invocation)
+            }
             renewed.withLock { _ = $0.insert(session.number) }
             return
         }
@@ -297,7 +301,7 @@ final class Simulation: Sendable {
         // One speaks for all.
         guard session.number <= 0, session.agent == nil, wasUp, case .running = phase.withLock({ $0 })
         else { return }
-        Terminal.note("waypost: \(reason)")
+        Terminal.note(.text("waypost: \(reason)"), of: invocation)
     }
 
     /// Whether all sessions that are shared have a connection, and the broker hears what is said.

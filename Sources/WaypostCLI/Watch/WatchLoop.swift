@@ -65,20 +65,21 @@ struct WatchLoop {
     }
 
     private static func readKeys(_ state: WatchState) {
+        let invocation = Invocation.current
         // A thread of its own: read blocks, and goes with the process.
         DispatchQueue(label: "waypost.keys").async {
             var buffer = [UInt8](repeating: 0, count: 64)
             var reader = WatchKeyReader()
             while true {
                 // The rest of a key comes with its beginning, or at once.
-                var input = pollfd(fd: STDIN_FILENO, events: Int16(POLLIN), revents: 0)
+                var input = pollfd(fd: invocation.input, events: Int16(POLLIN), revents: 0)
                 let isAll = reader.isInside && poll(&input, 1, 50) == 0
-                let count = isAll ? 0 : read(STDIN_FILENO, &buffer, buffer.count)
+                let count = isAll ? 0 : read(invocation.input, &buffer, buffer.count)
                 if count < 0 && errno == EINTR { continue }
                 guard isAll || count > 0 else { return state.end() }
                 let keys = reader.keys(Array(buffer[..<count]), isAll: isAll)
                 guard !keys.isEmpty else { continue }
-                let rows = ScreenMode.size.rows
+                let rows = Invocation.$current.withValue(invocation) { ScreenMode.size.rows }
                 state.change { content in
                     for key in keys { content.view.pressed(key, content.model, rows: rows) }
                 }
