@@ -146,6 +146,9 @@ let package = Package(
         .target(
             name: "TestSupport", dependencies: ["Threading", "Waypost", "MQTTLink", "WaypostMessages"],
             path: "Tests/TestSupport"),
+        // Apart from the above, so that suites that need no command line do not wait for it.
+        .target(
+            name: "CommandSupport", dependencies: ["TestSupport", "WaypostCLI"], path: "Tests/CommandSupport"),
         .testTarget(
             name: "WaypostTests", dependencies: ["TestSupport", "Threading", "Waypost", "WaypostTools"],
             exclude: ["Vectors"]),
@@ -186,7 +189,9 @@ let package = Package(
             ]),
         .testTarget(
             name: "IntegrationTests",
-            dependencies: ["Waypost", "MQTTLink", "WaypostMessages", "WaypostCLI", "TestSupport"],
+            dependencies: [
+                "Waypost", "MQTTLink", "WaypostMessages", "WaypostCLI", "CommandSupport", "TestSupport",
+            ],
             exclude: ["Vectors"]),
         // The Swift in the README and the documentation, compiled.
         .testTarget(
@@ -200,7 +205,9 @@ let package = Package(
             ]),
         .testTarget(
             name: "FaultTests",
-            dependencies: ["Waypost", "MQTTLink", "WaypostMessages", "WaypostCLI", "TestSupport"],
+            dependencies: [
+                "Waypost", "MQTTLink", "WaypostMessages", "WaypostCLI", "CommandSupport", "TestSupport",
+            ],
             exclude: ["Catalogue.md", "FaultLibrary"]),
         // What holds for every input, and the inputs that scripts/test --fuzz has found.
         .testTarget(
@@ -215,7 +222,7 @@ let package = Package(
             name: "EndToEndTests",
             dependencies: [
                 "Waypost", "MQTTLink", "WaypostMessages", "WaypostAgent", "WaypostBackend", "DemoFeatures",
-                "WaypostCLI", "TestSupport", "SenderProbe",
+                "WaypostCLI", "CommandSupport", "TestSupport", "SenderProbe",
                 .product(name: "ArgumentParser", package: "swift-argument-parser", condition: whenAgent),
                 .product(name: "Configuration", package: "swift-configuration", condition: whenAgent),
             ],
@@ -228,7 +235,10 @@ let package = Package(
 // executable, which these import.
 if Context.environment["WAYPOST_MACROS"] != nil {
     package.targets.removeAll {
-        ["FuzzTests", "EndToEndTests", "FaultTests", "WaypostConsoleTests"].contains($0.name)
+        [
+            "CommandSupport", "FuzzTests", "EndToEndTests", "FaultTests", "IntegrationTests",
+            "WaypostConsoleTests",
+        ].contains($0.name)
     }
 }
 

@@ -1,3 +1,4 @@
+import CommandSupport
 import Foundation
 import TestSupport
 import Testing
@@ -66,8 +67,9 @@ struct BenchTests {
     }
 
     @Test func `while the machine sleeps nothing is lost, and nothing comes too fast then`() async throws {
-        let site = try await Site.open(["--demo", "--intake-rate", "20", "--intake-burst", "20"])
-        let bench = try site.start("bench", "--agent", "k1", "--count", "200", "--wait", "10s")
+        let site = try await Site.openProcess(["--demo", "--intake-rate", "20", "--intake-burst", "20"])
+        let bench = try CommandProcess(
+            ["bench", "--agent", "k1", "--count", "200", "--wait", "10s", "--broker", site.broker.url])
         try await site.broker.waitForLog(containing: "'waypost/v1/k1/cmd/", times: 10)
         // As when a lid is closed, for longer than the bench waits for a reply; by a program of its own, so that what
         // else this process does makes it no longer.

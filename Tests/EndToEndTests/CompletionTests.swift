@@ -1,3 +1,4 @@
+import CommandSupport
 import Foundation
 import TestSupport
 import Testing
@@ -26,6 +27,14 @@ struct CompletionTests {
         return try await ends.first("the end of \(arguments)") { $0 }
     }
 
+    /// The file with bash's script, which takes a while to make: one for all tests.
+    private static let bash = Task {
+        let path = NSTemporaryDirectory() + "waypost-\(UUID().uuidString).bash"
+        let script = try await RunningCommand.run(["--generate-completion-script", "bash"]).output
+        try script.joined(separator: "\n").write(toFile: path, atomically: true, encoding: .utf8)
+        return path
+    }
+
     @Test(arguments: ["bash", "zsh", "fish"])
     func `the script for a shell is one, and knows all commands`(_ shell: String) async throws {
         let ending = try await RunningCommand.run(["--generate-completion-script", shell])
@@ -44,7 +53,7 @@ struct CompletionTests {
         _ option: (name: String, offered: String), isOnLine: Bool
     ) async throws {
         let site = try await Site.open(["--demo", "--group", "lobby", "--group", "floor2"])
-        let folder = RunningCommand.executable.deletingLastPathComponent().path
+        let folder = CommandProcess.executable.deletingLastPathComponent().path
         // The broker is known from the environment, or stands on the line.
         let environment = isOnLine ? "" : "export WAYPOST_BROKER=\(site.broker.url)"
         let words = "waypost ping " + (isOnLine ? "--broker \(site.broker.url) " : "") + option.name
@@ -52,7 +61,7 @@ struct CompletionTests {
         let script = """
             export PATH="\(folder):$PATH"
             \(environment)
-            source <(waypost --generate-completion-script bash)
+            source '\(try await Self.bash.value)'
             COMP_WORDS=(\(words) ""); COMP_CWORD=\(words.split(separator: " ").count)
             COMP_LINE="\(words) "; COMP_POINT=${#COMP_LINE}
             _waypost waypost "" \(option.name)
@@ -70,12 +79,12 @@ struct CompletionTests {
         ])
     func `in bash, TAB offers what the agent has`(_ words: [String], _ offered: String) async throws {
         let site = try await Site.open()
-        let folder = RunningCommand.executable.deletingLastPathComponent().path
+        let folder = CommandProcess.executable.deletingLastPathComponent().path
         let line = ["waypost"] + [words[0], "--agent", "k1"] + words.dropFirst()
         let quoted = line.map { "'\($0)'" }.joined(separator: " ")
         let script = """
             export PATH="\(folder):$PATH" WAYPOST_BROKER="\(site.broker.url)"
-            source <(waypost --generate-completion-script bash)
+            source '\(try await Self.bash.value)'
             COMP_WORDS=(\(quoted)); COMP_CWORD=\(line.count - 1)
             COMP_LINE="${COMP_WORDS[*]}"; COMP_POINT=${#COMP_LINE}
             _waypost waypost "" "\(line[line.count - 2])"

@@ -21,7 +21,7 @@ struct DemoTests {
 
     @Test func `the demo tells the whole story, ends with 0 and leaves nothing behind`() async throws {
         let place = try Place()
-        let ending = try await RunningCommand.run(["demo"], environment: ["TMPDIR": place.path])
+        let ending = try await CommandProcess.run(["demo"], environment: ["TMPDIR": place.path])
         #expect(ending.status == 0, "\(ending.output.suffix(20)) \(ending.errorLines)")
         #expect(ending.output.last == "  All went as expected.")
         #expect(ending.output.contains { $0.contains("404 NO_ROUTE") })
@@ -30,7 +30,7 @@ struct DemoTests {
     }
 
     @Test func `with --json it is a line a step and a summary`() async throws {
-        let ending = try await RunningCommand.run(["demo", "--json"])
+        let ending = try await CommandProcess.run(["demo", "--json"])
         #expect(
             ending.status == 0, "\(ending.output.filter { $0.contains("\"ok\":false") }) \(ending.errorLines)"
         )
@@ -47,7 +47,7 @@ struct DemoTests {
     {
         let place = try Place()
         // Slowly, or it may be through before this test has its turn.
-        let demo = try RunningCommand(["demo", "--slow"], environment: ["TMPDIR": place.path])
+        let demo = try CommandProcess(["demo", "--slow"], environment: ["TMPDIR": place.path])
         try await demo.printed("1. ")
         #expect(place.content.count == 1)
         demo.send(signal: signal)
@@ -59,7 +59,7 @@ struct DemoTests {
     /// A demo that finds one in /usr/sbin has no error to report.
     @Test(.enabled(if: !FileManager.default.isExecutableFile(atPath: "/usr/sbin/mosquitto")))
     func `without mosquitto the demo says how to get it`() async throws {
-        let ending = try await RunningCommand.run(["demo"], environment: ["PATH": "/nonexistent"])
+        let ending = try await CommandProcess.run(["demo"], environment: ["PATH": "/nonexistent"])
         #expect(ending.status == 1)
         #expect(ending.errorLines.last?.contains("apt-get install mosquitto") == true)
     }

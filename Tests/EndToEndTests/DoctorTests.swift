@@ -1,3 +1,4 @@
+import CommandSupport
 import Foundation
 import TestSupport
 import Testing
@@ -97,7 +98,7 @@ struct DoctorTests {
                 """
             ])
         defer { broker.end() }
-        let agent = try AgentProcess("k1", broker: broker.url)
+        let agent = try RunningAgent("k1", broker: broker.url)
         try await agent.online()
         let ending = try await RunningCommand.run(
             ["doctor", "--json", "--as", "ops", "--broker", broker.url, "--mqtt", version, "--wait", "2s"])
@@ -149,7 +150,7 @@ struct DoctorTests {
             ])
         defer { broker.end() }
         let backend = try await Backend(broker: broker.url)
-        let agent = try AgentProcess("k1", broker: broker.url, arguments: ["--health-interval", "1"])
+        let agent = try RunningAgent("k1", broker: broker.url, arguments: ["--health-interval", "1"])
         try await backend.wait(for: "a report about commands") { seen in
             seen.contains {
                 $0.json?["name"] == "ACL_SUSPECTED"

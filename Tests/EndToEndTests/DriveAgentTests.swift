@@ -1,3 +1,4 @@
+import CommandSupport
 import Foundation
 import Glibc
 import TestSupport
@@ -205,10 +206,10 @@ struct DriveAgentTests {
         async throws
     {
         let site = try await Site.open(["--demo", "--group", "lobby"])
-        let other = try AgentProcess(
+        let other = try RunningAgent(
             "k2", broker: site.broker.url, arguments: ["--demo", "--group", "lobby"])
         try await other.online()
-        let outside = try AgentProcess("k3", broker: site.broker.url, arguments: ["--demo"])
+        let outside = try RunningAgent("k3", broker: site.broker.url, arguments: ["--demo"])
         try await outside.online()
         // It ends long before the time is over, and does not wait for who is not in the group.
         let ending = try await site.run("ping", "--group", "lobby", "--wait", "1h", "--json")

@@ -56,7 +56,7 @@ struct FloodTests {
         shell.executableURL = URL(fileURLWithPath: "/bin/sh")
         shell.arguments = [
             "-c", #"{ "$0" logcat --json --broker "$1" 2>&3 | { read line <"$2"; tail -c 200; }; } 3>&1"#,
-            RunningCommand.executable.path, broker.url, go,
+            CommandProcess.executable.path, broker.url, go,
         ]
         let output = Pipe.forOneChild()
         shell.standardOutput = output

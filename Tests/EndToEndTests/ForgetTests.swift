@@ -1,3 +1,4 @@
+import CommandSupport
 import Foundation
 import TestSupport
 import Testing
@@ -7,7 +8,7 @@ import Waypost
 struct ForgetTests {
     @Test func `what a retired agent left is removed, and nothing of another`() async throws {
         let site = try await Site.open()
-        let old = try AgentProcess("k2", broker: site.broker.url, arguments: ["--demo"])
+        let old = try RunningAgent("k2", broker: site.broker.url, arguments: ["--demo"])
         try await old.online()
         let map = try ScratchFile(#"{"type":"map","rev":1,"entries":[]}"#, name: "map.json")
         #expect(try await site.run("relocate", "--agent", "k2", "--file", map.path, "--yes").status == 0)

@@ -1,3 +1,4 @@
+import CommandSupport
 import Foundation
 import TestSupport
 import Testing
@@ -25,15 +26,15 @@ struct ForgetfulBrokerTests {
     }
 
     @Test func `an agent that answers late is waited for as long as was asked for`() async throws {
-        let site = try await Site.open()
-        kill(site.agent.processID, SIGSTOP)
+        let site = try await Site.openProcess()
+        try await site.agent.freeze()
         let asking = try site.start("agents", "--ask", "--spread", "10ms", "--wait", "5m", "--names")
         try await site.broker.waitForLog("the question on its way") { lines in
             lines.contains { $0.contains("PUBLISH from waypost-") && $0.contains("@all/cmd/") }
         }
         // Longer than the 3 s that an answer has unless another time is asked for.
         try await Task.sleep(for: .seconds(5))
-        kill(site.agent.processID, SIGCONT)
+        site.agent.thaw()
         let ending = try await asking.ending()
         #expect(ending.status == 0 && ending.output == ["k1"], "\(ending)")
     }

@@ -1,3 +1,4 @@
+import CommandSupport
 import Foundation
 import TestSupport
 import Testing
@@ -6,7 +7,8 @@ import Waypost
 /// `waypost health --local`: the agent itself is asked, never the broker.
 @Suite(.aFewAtATime, .timeLimit(.minutes(20)))
 struct HealthTests {
-    private func health(_ agent: AgentProcess, _ more: String...) async throws -> RunningCommand.Ending {
+    private func health(_ agent: some ObservedAgent, _ more: String...) async throws -> RunningCommand.Ending
+    {
         try await RunningCommand.run(
             ["health", "--local", "--agent", agent.name, "--state", agent.directory] + more)
     }
@@ -37,7 +39,7 @@ struct HealthTests {
         let broker = try await TestBroker.start(
             ["allow_anonymous true", "acl_file @dir/acl"], files: ["acl": "topic read waypost/v1/#\n"])
         defer { broker.end() }
-        let agent = try AgentProcess("k1", broker: broker.url)
+        let agent = try RunningAgent("k1", broker: broker.url)
         try await agent.printed("the broker refused a message")
         let red = try await health(agent)
         #expect(red.status == 1)
@@ -49,10 +51,10 @@ struct HealthTests {
     @Test func `an agent that stands still does not answer, and one that was killed is not there`()
         async throws
     {
-        let site = try await Site.open()
-        kill(site.agent.processID, SIGSTOP)
+        let site = try await Site.openProcess()
+        try await site.agent.freeze()
         let still = try await health(site.agent, "--wait", "1s", "--alive")
-        kill(site.agent.processID, SIGCONT)
+        site.agent.thaw()
         #expect(still.status == 3)
         #expect(still.errorLines.first?.contains("does not answer") == true, "\(still)")
         try await site.agent.kill()
@@ -64,7 +66,7 @@ struct HealthTests {
             "\(gone)")
         #expect(gone.output.last?.contains("journalctl") == true, "\(gone)")
         // What the killed one left behind does not keep the next from listening.
-        let next = try AgentProcess("k1", broker: site.broker.url, directory: site.agent.directory)
+        let next = try RunningAgent("k1", broker: site.broker.url, directory: site.agent.directory)
         try await next.online()
         _ = try await site.run("ping", "--agent", "k1")
         #expect(try await health(next).status == 0)
@@ -82,7 +84,7 @@ struct HealthTests {
     {
         let broker = try await TestBroker.start(["allow_anonymous false"])
         defer { broker.end() }
-        let agent = try AgentProcess("k1", broker: broker.url)
+        let agent = try RunningAgent("k1", broker: broker.url)
         try await agent.printed("refused with")
         let ending = try await health(agent)
         #expect(ending.status == 1)
@@ -109,7 +111,7 @@ struct HealthTests {
         defer { broker.end() }
         let directory =
             NSTemporaryDirectory() + "waypost-\(UUID().uuidString)/" + String(repeating: "d", count: 200)
-        let agent = try AgentProcess("k1", broker: broker.url, directory: directory)
+        let agent = try RunningAgent("k1", broker: broker.url, directory: directory)
         try await agent.online()
         #expect(try await health(agent, "--alive").status == 0)
         let mode = try FileManager.default.attributesOfItem(atPath: directory + "/health.sock")[

@@ -1,4 +1,5 @@
 import ArgumentParser
+import CommandSupport
 import Foundation
 import TestSupport
 import Testing
@@ -53,7 +54,7 @@ struct HelpExampleTests {
                 try await scene.retire("kiosk-9")
             }
             let rollout = try await scene.prepareRollout(for: example)
-            let command = try scene.start(example)
+            let command = try await scene.start(example)
             if ExampleScene.lasts(example) {
                 if example.contains("agents --watch") {
                     try await command.printed("k1 ")
@@ -80,7 +81,7 @@ struct HelpExampleTests {
 /// What the examples speak of: a broker, the agent k1 with the demo's features in the group lobby, the files they name.
 private final class ExampleScene: Sendable {
     private let broker: TestBroker
-    private let agent: AgentProcess?
+    private let agent: RunningAgent?
     private let home: String
 
     /// What is not on this machine, or would take minutes, and what stands for it.
@@ -110,7 +111,7 @@ private final class ExampleScene: Sendable {
         broker = try await TestBroker.start()
         agent =
             try hasAgent
-            ? AgentProcess(
+            ? RunningAgent(
                 "k1", broker: broker.url,
                 arguments: [
                     "--demo", "--group", "lobby", "--intake-rate", "0", "--handler-deadline", "600",
@@ -164,7 +165,7 @@ private final class ExampleScene: Sendable {
 
     /// Has an agent come and go.
     func retire(_ name: String) async throws {
-        let retired = try AgentProcess(name, broker: broker.url, directory: home + "/" + name)
+        let retired = try RunningAgent(name, broker: broker.url, directory: home + "/" + name)
         try await retired.online()
         _ = try await retired.terminate()
     }
@@ -182,8 +183,10 @@ private final class ExampleScene: Sendable {
             "waypost map sign map.json --key release.pem --agent k1 -o once.json",
             "waypost map sign once.json --key ops.pem -o map.signed.json",
         ]
-        let ending = try await start(sign.joined(separator: " && ")).ending()
-        #expect(ending.status == 0, "\(ending)")
+        for line in sign {
+            let ending = try await start(line).ending()
+            #expect(ending.status == 0, "\(ending)")
+        }
     }
 
     /// The maps: each example sends a newer one.
@@ -231,22 +234,48 @@ private final class ExampleScene: Sendable {
         }
     }
 
-    func start(_ example: String) throws -> RunningCommand {
+    /// Starts an example in the folder: one of nothing but words in the test's process, any other in a shell.
+    func start(_ example: String) async throws -> any ObservedCommand {
         var text = substitutes.reduce(example) { $0.replacingOccurrences(of: $1.0, with: $1.1) }
         // Not what reads it, where that is not installed, or when it is to be ended.
         for tool in ["jq", "dot"] where Self.lasts(example) || !Self.has(tool) {
             text = text.components(separatedBy: " | \(tool) ")[0]
         }
-        let folder = RunningCommand.executable.deletingLastPathComponent().path
         let broker =
             text.contains("--profile") || text.contains("BROKER=") ? [:] : ["WAYPOST_BROKER": broker.url]
+        let environment = [
+            "HOME": home, "USER": "me", "XDG_CONFIG_HOME": home + "/.config",
+        ].merging(broker) { $1 }
+        if let words = try await words(of: text) {
+            return try RunningCommand(words, environment: environment)
+        }
+        let folder = CommandProcess.executable.deletingLastPathComponent().path
         let begin = Self.lasts(example) ? "exec " : "set -o pipefail; "
-        return try RunningCommand(
-            [],
-            environment: ["HOME": home, "USER": "me", "XDG_CONFIG_HOME": home + "/.config"].merging(broker) {
-                $1
-            },
+        return try CommandProcess(
+            [], environment: environment,
             through: "cd '\(home)' && export PATH='\(folder)':\"$PATH\" && \(begin)\(text)")
+    }
+
+    /// The words behind `waypost` as a shell reads them, with the files that they name; nil for a line that is more.
+    private func words(of line: String) async throws -> [String]? {
+        let bare = line.replacing(/'[^']*'|"[^"]*"/, with: "")
+        // The demo starts programs.
+        guard line.hasPrefix("waypost "), !line.hasPrefix("waypost demo"), !line.contains("$"),
+            !bare.contains(where: { "|<>;&`".contains($0) })
+        else { return nil }
+        let script = #"HOME=$0; cd "$HOME"; printf '%s\n' "# + line.dropFirst("waypost ".count)
+        let words = try await Tool.run("bash", ["-c", script, home]).output.split(separator: "\n").map(
+            String.init)
+        return words.indices.map { index in
+            let parts = words[index].split(separator: "=", maxSplits: 1)
+            let isMade = index > 0 && ["-o", "--out", "--junit", "--audit"].contains(words[index - 1])
+            guard let file = parts.last, isMade || isThere(file) else { return words[index] }
+            return words[index].dropLast(file.count) + "\(home)/\(file)"
+        }
+    }
+
+    private func isThere(_ file: Substring) -> Bool {
+        !file.hasPrefix("/") && FileManager.default.fileExists(atPath: "\(home)/\(file)")
     }
 
     private static func has(_ tool: String) -> Bool {

@@ -1,3 +1,4 @@
+import CommandSupport
 import Foundation
 import MQTTLink
 import TestSupport
@@ -15,7 +16,7 @@ struct LogHistoryTests {
     private static let opens = 900
 
     /// An agent with more events than fit in a page: a failure first, and then many lines.
-    private func site() async throws -> Site {
+    private func site() async throws -> Site<RunningAgent> {
         let site = try await Site.open([
             "--demo", "--log-level", "v", "--log-ring", "10000", "--log-rate", "0", "--intake-rate", "0",
         ])

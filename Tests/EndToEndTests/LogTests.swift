@@ -1,3 +1,4 @@
+import CommandSupport
 import Foundation
 import TestSupport
 import Testing
@@ -23,7 +24,7 @@ struct LogTests {
         _ = try await site.run("open", "scheme://router/user/7", "--agent", "k1")
         try await logcat.printed("V/Router")
         #expect(try await site.agent.terminate() == 0)
-        let again = try AgentProcess("k1", broker: site.broker.url, directory: site.agent.directory)
+        let again = try RunningAgent("k1", broker: site.broker.url, directory: site.agent.directory)
         try await again.online()
         _ = try await site.run("open", "scheme://router/demo?id=8", "--agent", "k1")
         try await logcat.printed("demo?id=8")
@@ -176,7 +177,7 @@ struct LogTests {
     @Test func `logcat follows the agents that are named, of a group, or whose name matches`() async throws {
         let site = try await Site.open(["--demo", "--group", "lobby"])
         let others = try ["k2", "desk-1"].map { name in
-            try AgentProcess(
+            try RunningAgent(
                 name, broker: site.broker.url,
                 arguments: ["--demo"] + (name == "k2" ? ["--group", "lobby"] : []))
         }

@@ -21,7 +21,7 @@ struct PackagedFilesTests {
 
     /// Writes manual, completions and settings.
     private func manual() async throws {
-        let made = try await run("docs", "manual", "--binary", RunningCommand.executable.path, "--out", out)
+        let made = try await run("docs", "manual", "--binary", CommandProcess.executable.path, "--out", out)
         #expect(made.status == 0, "\(made)")
     }
 
@@ -106,7 +106,7 @@ struct PackagedFilesTests {
     }
 
     @Test func `a release must have its version, its section and a release before it`() async throws {
-        let version = try await Tool.run(RunningCommand.executable.path, ["--version"]).output
+        let version = try await Tool.run(CommandProcess.executable.path, ["--version"]).output
             .trimmingCharacters(in: .whitespacesAndNewlines)
         let last = try await run("release", "--last", version)
         #expect(last.status == 0, "\(last)")

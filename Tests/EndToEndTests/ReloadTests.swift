@@ -1,3 +1,4 @@
+import CommandSupport
 import Foundation
 import TestSupport
 import Testing
@@ -26,7 +27,7 @@ struct ReloadTests {
         let file = broker.directory + "/agent.yaml"
         let fixed = "agent: k1\nbroker: \(broker.url)\nstate: \(broker.directory)/state\ndemo: true\n"
         try write(fixed, to: file)
-        let agent = try RunningCommand(["agent", "--config", file])
+        let agent = try CommandProcess(["agent", "--config", file])
         try await agent.printedError("agent k1 online")
         #expect(try await health(broker)["limits"]?["intakeRate"] == 50)
 
@@ -52,7 +53,7 @@ struct ReloadTests {
         let file = broker.directory + "/agent.yaml"
         let good = "agent: k1\nbroker: \(broker.url)\nstate: \(broker.directory)/state\ndemo: true\n"
         try write(good + "intake-rate: 9\n", to: file)
-        let agent = try RunningCommand(["agent", "--config", file])
+        let agent = try CommandProcess(["agent", "--config", file])
         try await agent.printedError("agent k1 online")
         try write(good + "intake-rate: 10\nlog-levle: v\n", to: file)
         agent.send(signal: SIGHUP)

@@ -1,3 +1,4 @@
+import CommandSupport
 import Foundation
 import TestSupport
 import Testing
@@ -10,16 +11,16 @@ struct RememberedVersionTests {
         defer { broker.end() }
         let relay = try Relay(to: broker.port, refuses5: true)
         defer { relay.end() }
-        let first = try AgentProcess("k1", broker: relay.url)
+        let first = try RunningAgent("k1", broker: relay.url)
         try await first.printed("(MQTT 3.1.1,")
         #expect(try await first.terminate() == 0)
         #expect(relay.refused5 == 1)
-        let second = try AgentProcess("k1", broker: relay.url, directory: first.directory)
+        let second = try RunningAgent("k1", broker: relay.url, directory: first.directory)
         try await second.printed("(MQTT 3.1.1,")
         #expect(try await second.terminate() == 0)
         #expect(relay.refused5 == 1)
         // With another state it knows nothing.
-        let third = try AgentProcess("k3", broker: relay.url)
+        let third = try RunningAgent("k3", broker: relay.url)
         try await third.printed("(MQTT 3.1.1,")
         #expect(try await third.terminate() == 0)
         #expect(relay.refused5 == 2)

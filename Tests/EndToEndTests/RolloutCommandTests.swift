@@ -1,3 +1,4 @@
+import CommandSupport
 import Foundation
 import TestSupport
 import Testing
@@ -130,7 +131,7 @@ struct RolloutCommandTests {
 
     @Test func `a controller that is killed leaves all as it is, and another one goes on`() async throws {
         let scene = try await SimulatedGroup()
-        let command = try scene.start(dwell: "1m")
+        let command = try scene.startProcess(dwell: "1m")
         try await eventually("the first stage") {
             try await scene.status()?["onNext"]?.intValue == 5
         }
@@ -209,9 +210,9 @@ struct RolloutCommandTests {
         func run(_ words: String...) async throws -> RunningCommand.Ending {
             try await RunningCommand.run(words, environment: ["WAYPOST_BROKER": broker.url])
         }
-        var agents: [AgentProcess] = []
+        var agents: [RunningAgent] = []
         for number in 1...4 {
-            let agent = try AgentProcess(
+            let agent = try RunningAgent(
                 "real-\(number)", broker: broker.url, arguments: ["--demo", "--group", "lobby"])
             try await agent.online()
             agents.append(agent)

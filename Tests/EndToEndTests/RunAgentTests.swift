@@ -1,3 +1,4 @@
+import CommandSupport
 import Foundation
 import TestSupport
 import Testing
@@ -9,7 +10,7 @@ struct RunAgentTests {
     func `a signal ends an agent gracefully: status 0, and a goodbye at the broker`(_ signal: Int32)
         async throws
     {
-        let site = try await Site.open()
+        let site = try await Site.openProcess()
         kill(site.agent.processID, signal)
         #expect(try await site.agent.ended() == 0)
         let backend = try await Backend(broker: site.broker.url)
@@ -26,7 +27,7 @@ struct RunAgentTests {
         let other = try AgentProcess("k1", broker: site.broker.url)
         // Each takes the session from the other, until one of them says why.
         try await withThrowingTaskGroup(of: Void.self) { group in
-            for agent in [site.agent, other] {
+            for agent in [site.agent, other] as [any ObservedAgent] {
                 group.addTask { try await agent.printed("give each client its own client id") }
             }
             try await group.next()
@@ -76,7 +77,7 @@ struct RunAgentTests {
     @Test func `with --json the agent's own lines are JSON`() async throws {
         let broker = try await TestBroker.start()
         defer { broker.end() }
-        let agent = try AgentProcess("k1", broker: broker.url, arguments: ["--demo", "--json"])
+        let agent = try RunningAgent("k1", broker: broker.url, arguments: ["--demo", "--json"])
         try await agent.printed(#""msg":"agent k1 online at"#)
         #expect(try await agent.terminate() == 0)
         let refused = try await RunningCommand.run(["agent", "--agent", "k/1", "--json"])

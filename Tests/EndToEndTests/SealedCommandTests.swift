@@ -1,3 +1,4 @@
+import CommandSupport
 import Foundation
 import TestSupport
 import Testing
@@ -13,20 +14,20 @@ struct SealedCommandTests {
     private func deliver(
         _ configuration: [String],
         _ disturb: (
-            TestBroker, RunningCommand, _ agent: () async throws -> AgentProcess,
-            _ sender: () throws -> RunningCommand
-        ) async throws -> (AgentProcess, RunningCommand)
+            TestBroker, CommandProcess, _ agent: () async throws -> RunningAgent,
+            _ sender: () throws -> CommandProcess
+        ) async throws -> (RunningAgent, CommandProcess)
     ) async throws -> (ledger: [String], replies: [String]) {
         let broker = try await TestBroker.start(
             ["allow_anonymous true", "max_queued_messages 0"] + configuration)
         defer { broker.end() }
-        let before = try AgentProcess("k1", broker: broker.url)
+        let before = try RunningAgent("k1", broker: broker.url)
         try await before.online()
         _ = try await before.terminate()
         let folder = NSTemporaryDirectory() + "waypost-sealed-\(UUID().uuidString)"
         try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
-        func start(_ more: [String] = []) throws -> RunningCommand {
-            try RunningCommand(
+        func start(_ more: [String] = []) throws -> CommandProcess {
+            try CommandProcess(
                 [broker.url, folder] + more, through: "exec '\(Self.probe.path)' \"$@\"")
         }
         let sender = try start(["8"])
@@ -34,7 +35,7 @@ struct SealedCommandTests {
         let (agent, last) = try await disturb(
             broker, sender,
             {
-                let agent = try AgentProcess("k1", broker: broker.url, directory: before.directory)
+                let agent = try RunningAgent("k1", broker: broker.url, directory: before.directory)
                 try await agent.online()
                 return agent
             }, { try start() })
@@ -46,7 +47,7 @@ struct SealedCommandTests {
         return (agent.ledger.map { String($0.suffix(7)) }.sorted(), ending.output.sorted())
     }
 
-    private static let probe = RunningCommand.executable.deletingLastPathComponent()
+    private static let probe = CommandProcess.executable.deletingLastPathComponent()
         .appendingPathComponent("SenderProbe")
     private static let entries = (0..<8).map { "order \($0)" }
 
@@ -75,14 +76,14 @@ struct SealedCommandTests {
     @Test func `a command line that is typed again with its id is the same command`() async throws {
         let broker = try await TestBroker.start()
         defer { broker.end() }
-        let agent = try AgentProcess("k1", broker: broker.url)
+        let agent = try RunningAgent("k1", broker: broker.url)
         try await agent.online()
         let words = [
             "call", "LedgerService", "append", "--args", #"["once"]"#, "--agent", "k1", "--id", "once",
             "--broker", broker.url,
         ]
-        let first = try await RunningCommand(words).ending()
-        let second = try await RunningCommand(words).ending()
+        let first = try await CommandProcess(words).ending()
+        let second = try await CommandProcess(words).ending()
         #expect(first.status == 0 && second.status == 0)
         #expect(second.output.joined().contains("repeated reply"))
         _ = try await agent.terminate()

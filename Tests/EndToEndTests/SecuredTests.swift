@@ -1,3 +1,4 @@
+import CommandSupport
 import Foundation
 import TestSupport
 import Testing
@@ -73,7 +74,7 @@ struct SecuredTests {
 
     @Test func `with TLS, passwords and rights, commands go and answers come`() async throws {
         let secured = try await Self.guarded()
-        let agent = try AgentProcess(
+        let agent = try RunningAgent(
             "k1", broker: secured.url, arguments: ["--demo"] + Self.signIn("k1", secured))
         try await agent.online()
         let ops = Self.signIn("ops", secured)
@@ -102,7 +103,7 @@ struct SecuredTests {
         let ending = try await secured.run(["agents"] + wrong)
         #expect(ending.status == 4)
         #expect(ending.errorLines.joined().contains("check the user name"), "\(ending.errorLines)")
-        let agent = try AgentProcess("k1", broker: secured.url, arguments: ["--demo"] + wrong)
+        let agent = try RunningAgent("k1", broker: secured.url, arguments: ["--demo"] + wrong)
         try await agent.printed("refused with Not authorized (0x87)")
         #expect(try await agent.terminate() == 0)
     }
@@ -112,7 +113,7 @@ struct SecuredTests {
         _ version: String
     ) async throws {
         let secured = try await Self.guarded()
-        let agent = try AgentProcess(
+        let agent = try RunningAgent(
             "k1", broker: secured.url, arguments: ["--demo"] + Self.signIn("k1", secured))
         try await agent.online()
         let ending = try await secured.run(
@@ -133,7 +134,7 @@ struct SecuredTests {
 
     @Test func `a denied subscription is found by the doctor, though the broker grants it`() async throws {
         let secured = try await Self.guarded()
-        let agent = try AgentProcess(
+        let agent = try RunningAgent(
             "k1", broker: secured.url, arguments: ["--demo"] + Self.signIn("k1", secured))
         try await agent.online()
         // As an agent that it is not: it may neither write nor read the echo.
@@ -151,7 +152,7 @@ struct SecuredTests {
 
     @Test func `what an agent may not publish it names`() async throws {
         let secured = try await Self.guarded()
-        let agent = try AgentProcess(
+        let agent = try RunningAgent(
             "k7", broker: secured.url, arguments: ["--demo"] + Self.signIn("mute", secured))
         try await agent.printed("the broker refused a message on waypost/v1/k7/state: Not authorized (0x87)")
         #expect(try await agent.terminate() == 0)
@@ -180,7 +181,7 @@ struct SecuredTests {
         let doctor = try await secured.run(["doctor"] + trust)
         #expect(doctor.status == 4)
         #expect(says(doctor.output.joined()), "\(doctor.output)")
-        let agent = try AgentProcess("k1", broker: secured.url, arguments: ["--demo"] + trust)
+        let agent = try RunningAgent("k1", broker: secured.url, arguments: ["--demo"] + trust)
         try await agent.printed("TLS failed")
         #expect(try await agent.terminate() == 0)
     }
@@ -191,7 +192,7 @@ struct SecuredTests {
             "--cert-file", secured.certificates["client.pem"], "--key-file",
             secured.certificates["client.key"],
         ]
-        let agent = try AgentProcess("k1", broker: secured.url, arguments: ["--demo"] + secured.trust + own)
+        let agent = try RunningAgent("k1", broker: secured.url, arguments: ["--demo"] + secured.trust + own)
         try await agent.online()
         let ping = try await secured.run(["ping", "--agent", "k1"] + secured.trust + own)
         #expect(ping.status == 0, "\(ping.errorLines)")

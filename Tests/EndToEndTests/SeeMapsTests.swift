@@ -1,3 +1,4 @@
+import CommandSupport
 import Foundation
 import TestSupport
 import Testing
@@ -11,7 +12,7 @@ struct SeeMapsTests {
     private static let second =
         #"{"type":"map","rev":2,"entries":[{"routerType":1,"orginPath":"scheme://router/demo","targetPath":"scheme://router/orders"}]}"#
 
-    private func send(_ text: String, to site: Site, _ options: String...) async throws
+    private func send(_ text: String, to site: Site<RunningAgent>, _ options: String...) async throws
         -> RunningCommand.Ending
     {
         let file = try ScratchFile(text, name: "map.json")
@@ -115,7 +116,7 @@ struct SeeMapsTests {
 
     @Test func `undo of a group goes back to what its members have kept`() async throws {
         let site = try await Site.open(["--demo", "--group", "lobby"])
-        let other = try AgentProcess(
+        let other = try RunningAgent(
             "k2", broker: site.broker.url, arguments: ["--demo", "--group", "lobby"])
         try await other.online()
         _ = try await send(Self.first, to: site, "--group", "lobby", "--allow-inactive")

@@ -1,3 +1,4 @@
+import CommandSupport
 import Foundation
 import MQTTLink
 import TestSupport
@@ -28,7 +29,7 @@ struct ShippedBrokerTests {
         async throws
     {
         let site = try await ShippedBroker(["--agent", "k1", "--sender", "ops", "--watcher", "watch"])
-        let agent = try AgentProcess("k1", broker: site.broker.url, arguments: ["--demo"] + site.signIn("k1"))
+        let agent = try RunningAgent("k1", broker: site.broker.url, arguments: ["--demo"] + site.signIn("k1"))
         try await agent.online()
         for name in ["watch", "watch.2"] { try await signIn(site, as: name, clientID: "k1") }
         try await append(site, "one", wait: "60s")
@@ -39,7 +40,7 @@ struct ShippedBrokerTests {
         #expect(try await agent.terminate() == 0)
         try await append(site, "two", wait: "0")
         try await signIn(site, as: "watch", clientID: "k1")
-        let next = try AgentProcess(
+        let next = try RunningAgent(
             "k1", broker: site.broker.url, directory: agent.directory,
             arguments: ["--demo"] + site.signIn("k1"))
         try await next.online()
@@ -52,7 +53,7 @@ struct ShippedBrokerTests {
         async throws
     {
         let site = try await ShippedBroker(["--agent", "k1", "--sender", "ops", "--watcher", "watch"])
-        let agent = try AgentProcess("k1", broker: site.broker.url, arguments: ["--demo"] + site.signIn("k1"))
+        let agent = try RunningAgent("k1", broker: site.broker.url, arguments: ["--demo"] + site.signIn("k1"))
         try await agent.online()
         let logcat = try RunningCommand(["logcat", "--failures", "--as", "watch"] + site.signIn("watch"))
         try await logcat.printedError("k1 is online")
@@ -78,7 +79,7 @@ struct ShippedBrokerTests {
         async throws
     {
         let site = try await ShippedBroker(["--agent", "k1", "--sender", "ops"])
-        let agent = try AgentProcess("k1", broker: site.broker.url, arguments: ["--demo"] + site.signIn("k1"))
+        let agent = try RunningAgent("k1", broker: site.broker.url, arguments: ["--demo"] + site.signIn("k1"))
         try await agent.online()
         let folder = site.broker.directory
         let many = site.signIn("ops") + ["--accounts", "3"]
@@ -144,7 +145,7 @@ struct ShippedBrokerTests {
         // One whose connection ends before it has subscribed says so and exits: its user starts it again.
         let others = Task {
             while !Task.isCancelled {
-                let other = try RunningCommand(arguments)
+                let other = try CommandProcess(arguments)
                 await withTaskCancellationHandler {
                     _ = try? await other.ending()
                 } onCancel: {
@@ -169,7 +170,7 @@ struct ShippedBrokerTests {
         async throws
     {
         let site = try await ShippedBroker(["--agent", "k1", "--sender", "ops", "--release", "ci"])
-        let agent = try AgentProcess("k1", broker: site.broker.url, arguments: ["--demo"] + site.signIn("k1"))
+        let agent = try RunningAgent("k1", broker: site.broker.url, arguments: ["--demo"] + site.signIn("k1"))
         try await agent.online()
         #expect(try await agent.terminate() == 0)
         let map = try ScratchFile(#"{"id":"m","type":"map","rev":1,"entries":[]}"#, name: "map.json")
@@ -185,7 +186,7 @@ struct ShippedBrokerTests {
         }
         try await site.broker.kill()
         try await site.broker.start()
-        let next = try AgentProcess(
+        let next = try RunningAgent(
             "k1", broker: site.broker.url, directory: agent.directory,
             arguments: ["--demo"] + site.signIn("k1"))
         try await next.online()

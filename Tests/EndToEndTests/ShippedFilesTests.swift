@@ -17,7 +17,7 @@ struct ShippedFilesTests {
     {
         let path = NSTemporaryDirectory() + "waypost-sbom-\(UUID().uuidString).json"
         defer { unlink(path) }
-        let made = try await run("sbom", "--binary", RunningCommand.executable.path, "--out", path)
+        let made = try await run("sbom", "--binary", CommandProcess.executable.path, "--out", path)
         #expect(made.status == 0, "\(made)")
         let text = try String(contentsOfFile: path, encoding: .utf8)
         let json = try JSONValue(parsing: Array(text.utf8), limits: .trustedFile)

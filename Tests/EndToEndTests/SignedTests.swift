@@ -1,3 +1,4 @@
+import CommandSupport
 import Foundation
 import TestSupport
 import Testing
@@ -33,7 +34,7 @@ import Waypost
     @Test func `a map signed by a trusted key is applied, and another is not`() async throws {
         let broker = try await TestBroker.start()
         let (release, unknown) = (try await key("release"), try await key("unknown"))
-        let agent = try AgentProcess(
+        let agent = try RunningAgent(
             "k1", broker: broker.url, arguments: ["--demo", "--trust-key", "release=\(release.open)"])
         try await agent.online()
         let move = ["relocate", "--from", "scheme://router/demo", "--to", "scheme://router/demo1"]
@@ -57,7 +58,7 @@ import Waypost
     {
         let broker = try await TestBroker.start()
         let release = try await key("release")
-        let agent = try AgentProcess(
+        let agent = try RunningAgent(
             "k1", broker: broker.url, arguments: ["--demo", "--trust-key", "release=\(release.open)"])
         try await agent.online()
         let map = try ScratchFile(#"{"type":"map","rev":5,"entries":[]}"#, name: "map.json")
@@ -129,7 +130,7 @@ import Waypost
         #expect(bare.errorLines.first?.contains("401 UNSIGNED") == true)
 
         let broker = try await TestBroker.start()
-        let agent = try AgentProcess(
+        let agent = try RunningAgent(
             "k1", broker: broker.url,
             arguments: [
                 "--demo", "--trust-key", release.open, "--trust-key", ops.open, "--trust-threshold", "2",
@@ -187,7 +188,7 @@ import Waypost
     @Test func `commands must be signed where that is configured`() async throws {
         let broker = try await TestBroker.start()
         let (ops, unknown) = (try await key("ops"), try await key("unknown"))
-        let agent = try AgentProcess(
+        let agent = try RunningAgent(
             "k1", broker: broker.url, arguments: ["--demo", "--trust-key", ops.open, "--signed-commands"])
         try await agent.online()
         let plain = try await run(broker, "open", "scheme://router/demo")

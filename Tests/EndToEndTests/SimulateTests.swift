@@ -1,3 +1,4 @@
+import CommandSupport
 import Foundation
 import TestSupport
 import Testing
@@ -81,7 +82,7 @@ struct SimulateTests {
     @Test func `agents with their own sessions share a few threads`() async throws {
         let broker = try await TestBroker.start()
         defer { broker.end() }
-        let simulation = try RunningCommand(
+        let simulation = try CommandProcess(
             ["simulate", "--agents", "150", "--own-sessions", "--problems", "0%", "--seed", "5"],
             environment: ["WAYPOST_BROKER": broker.url])
         try await simulation.printed("seed 5")

@@ -1,3 +1,4 @@
+import CommandSupport
 import Foundation
 import TestSupport
 import Testing
@@ -13,7 +14,7 @@ struct UnwritableOutputTests {
     private static let arguments: [String: [String]] = [
         "agents": [], "bench": ["--agent", "k1", "--count", "2"],
         "call": ["CalculatorService", "add", "--args", "[2,3]", "--agent", "k1"],
-        "cancel": ["c-17", "--agent", "k1"], "check": ["--demo"], "demo": [],
+        "cancel": ["c-17", "--agent", "k1"], "check": ["--demo"],
         "describe": ["--agent", "k1"], "doctor": [], "explain": ["404"], "failures": [],
         "forget": ["kiosk-9", "--yes"],
         "health": ["--local", "--state", "STATE"], "log": ["V", "--agent", "k1", "--for", "1s"],
@@ -31,8 +32,8 @@ struct UnwritableOutputTests {
         "routes": ["--demo"],
         "services": ["--demo"], "simulate": ["--agents", "2", "--for", "100ms"], "watch": [],
     ]
-    /// What prints nothing, or on standard error; the console is a program of its own.
-    private static let silent: Set = ["agent", "console", "profile remove", "retained diff"]
+    /// What prints nothing, or on standard error; the console is a program of its own, and the demo starts some.
+    private static let silent: Set = ["agent", "console", "demo", "profile remove", "retained diff"]
     /// What prints only of a roll-out that goes on.
     private static let underWay: Set = [
         "keeper", "rollout advance", "rollout history", "rollout pause", "rollout promote", "rollout resume",
@@ -40,7 +41,7 @@ struct UnwritableOutputTests {
     ]
 
     /// What the words in capitals stand for; for commands about maps also a map that the agent has had.
-    private func files(for verb: [String], _ site: Site) async throws -> [String: String] {
+    private func files(for verb: [String], _ site: Site<RunningAgent>) async throws -> [String: String] {
         if verb == ["forget"] || verb == ["retained", "clear"] { try await site.retire("kiosk-9") }
         guard verb.first == "map" || verb.first == "rollout" else { return ["STATE": site.agent.directory] }
         let folder = site.broker.directory
@@ -49,13 +50,22 @@ struct UnwritableOutputTests {
             "SIGNED": folder + "/signed.json",
         ]
         let script = #"""
-            cd "$FOLDER" && umask 077 && echo '{"type":"map","rev":7,"entries":[]}' > map.json &&
-            openssl genpkey -algorithm ed25519 -out release.pem && openssl pkey -in release.pem -pubout -out release.pub &&
-            "$0" map sign map.json --key release.pem --agent k1 -o signed.json && "$0" relocate --agent k1 --file map.json
+            cd "$0" && umask 077 && echo '{"type":"map","rev":7,"entries":[]}' > map.json &&
+            openssl genpkey -algorithm ed25519 -out release.pem && openssl pkey -in release.pem -pubout -out release.pub
             """#
-        let ending = try await RunningCommand.run(
-            [], environment: ["WAYPOST_BROKER": site.broker.url, "FOLDER": folder], through: script)
-        #expect(ending.status == 0, "\(ending)")
+        #expect(try await Tool.run("sh", ["-c", script, folder]).status == 0)
+        let map = folder + "/map.json"
+        for words in [
+            [
+                "map", "sign", map, "--key", folder + "/release.pem", "--agent", "k1", "-o",
+                folder + "/signed.json",
+            ],
+            ["relocate", "--agent", "k1", "--file", map],
+        ] {
+            let ending = try await RunningCommand.run(
+                words, environment: ["WAYPOST_BROKER": site.broker.url])
+            #expect(ending.status == 0, "\(ending)")
+        }
         return files
     }
 
@@ -76,9 +86,8 @@ struct UnwritableOutputTests {
         }
         let files = try await files(for: verb, site)
         let all = verb + words.map { files[$0] ?? $0 }
-        for form in verb == ["demo"] ? [[]] : [[], ["--json"]] {
-            let command = try RunningCommand(
-                all + form, environment: environment, through: #"exec "$0" "$@" >/dev/full"#)
+        for form in [[], ["--json"]] {
+            let command = try RunningCommand(all + form, environment: environment, output: .full)
             if verb == ["watch"] {
                 // It prints what comes.
                 try await command.printedError("k1 is online")
@@ -96,7 +105,7 @@ struct UnwritableOutputTests {
 
     @Test(arguments: Verbs.all.map { $0 + ["--help"] } + [["--help"], ["--version"], ["help"]])
     func `so is the help that cannot be printed`(_ words: [String]) async throws {
-        let ending = try await RunningCommand.run(words, through: #"exec "$0" "$@" >/dev/full"#)
+        let ending = try await RunningCommand.run(words, output: .full)
         #expect(ending.status == 1)
         #expect(ending.errorLines.map { $0.hasPrefix(Self.loss) } == [true], "\(ending.errorLines)")
     }
@@ -114,7 +123,7 @@ struct UnwritableOutputTests {
     {
         let file = NSTemporaryDirectory() + "waypost-\(UUID().uuidString)-output"
         defer { unlink(file) }
-        let ending = try await RunningCommand.run(
+        let ending = try await CommandProcess.run(
             ["--generate-completion-script", "bash"], environment: ["OUTPUT": file], through: script)
         #expect(ending.status == 1)
         #expect(ending.errorLines.map { $0.hasPrefix(Self.loss + text) } == [true], "\(ending.errorLines)")
@@ -127,24 +136,29 @@ struct UnwritableOutputTests {
         let environment = ["WAYPOST_BROKER": site.broker.url, "XDG_CONFIG_HOME": site.broker.directory]
         let files = try await files(for: verb, site)
         let all = verb + words.map { files[$0] ?? $0 }
-        let ending = try await RunningCommand.run(
-            all, environment: environment, through: #""$0" "$@" | true; exit ${PIPESTATUS[0]}"#)
+        let ending = try await RunningCommand.run(all, environment: environment, output: .unread)
         #expect(!ending.errorLines.contains { $0.contains("standard output") }, "\(ending.errorLines)")
         // What killed it would be 128 and more.
         #expect([0, 1, 64].contains(ending.status), "\(ending)")
         #expect(try await site.agent.terminate() == 0)
     }
 
+    @Test func `what the demo cannot print is said, and the status is not 0`() async throws {
+        let ending = try await CommandProcess.run(["demo"], through: #"exec "$0" "$@" >/dev/full"#)
+        #expect(ending.status != 0)
+        #expect(ending.errorLines.last?.hasPrefix(Self.loss + "No space left on device") == true, "\(ending)")
+    }
+
     @Test func `a reader that has enough is no failure`() async throws {
         // More than a pipe holds.
-        let ending = try await RunningCommand.run(
+        let ending = try await CommandProcess.run(
             ["--generate-completion-script", "bash"],
             through: #""$0" "$@" | true; exit ${PIPESTATUS[0]}"#)
         #expect(ending.status == 0 && ending.errorLines.isEmpty, "\(ending)")
     }
 
     @Test func `an error in JSON that cannot be printed stands on standard error`() async throws {
-        let ending = try await RunningCommand.run(
+        let ending = try await CommandProcess.run(
             ["ping", "--agent", "k1", "--json", "--broker", "mqtt://127.0.0.1:\(try FreePort.find())"],
             through: #"exec "$0" "$@" >/dev/full"#)
         #expect(ending.status == 4)
@@ -156,7 +170,7 @@ struct UnwritableOutputTests {
     func `a profile that cannot be written is named, and the old one stays`() async throws {
         let folder = NSTemporaryDirectory() + "waypost-\(UUID().uuidString)-profiles"
         func add(_ name: String, through script: String? = nil) async throws -> RunningCommand.Ending {
-            try await RunningCommand.run(
+            try await CommandProcess.run(
                 ["profile", "add", "p1", "--broker", "mqtt://127.0.0.1", "--username", name],
                 environment: ["XDG_CONFIG_HOME": folder], through: script)
         }

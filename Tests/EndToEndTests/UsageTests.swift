@@ -1,4 +1,5 @@
 import ArgumentParser
+import CommandSupport
 import TestSupport
 import Testing
 import Waypost
@@ -194,9 +195,11 @@ struct UsageTests {
         let ending = try await RunningCommand.run(arguments + ["--broker", broker])
         #expect(ending.status == 4)
         #expect(ending.output.isEmpty)
-        #expect(ending.errorLines.count == 1)
-        #expect(ending.errorLines.first?.contains(broker) == true)
-        #expect(ending.errorLines.first?.contains("Connection refused") == true)
+        // On a slow machine the simulation says meanwhile how far it is.
+        let lines = ending.errorLines.filter { !$0.hasSuffix(" agents up") }
+        #expect(lines.count == 1)
+        #expect(lines.first?.contains(broker) == true)
+        #expect(lines.first?.contains("Connection refused") == true)
     }
 
     @Test func `a misspelt variable is reported, and one with another purpose is not`() async throws {

@@ -1,3 +1,4 @@
+import CommandSupport
 import Foundation
 import TestSupport
 import Testing
@@ -57,7 +58,7 @@ struct WatchAgentsTests {
         async throws
     {
         let site = try await Site.open(["--demo", "--group", "lobby"])
-        let other = try AgentProcess("kiosk-7", broker: site.broker.url)
+        let other = try RunningAgent("kiosk-7", broker: site.broker.url)
         try await other.online()
         for (words, expected) in [
             (["k1"], ["k1"]), (["--group", "lobby"], ["k1"]), (["--state", "online"], ["k1", "kiosk-7"]),
@@ -152,7 +153,7 @@ struct WatchAgentsTests {
         let shell = Process()
         shell.executableURL = URL(fileURLWithPath: "/bin/sh")
         shell.arguments = [
-            "-c", #""$0" logcat --broker "$1" 2>/dev/null | head -n 1"#, RunningCommand.executable.path,
+            "-c", #""$0" logcat --broker "$1" 2>/dev/null | head -n 1"#, CommandProcess.executable.path,
             site.broker.url,
         ]
         let output = Pipe.forOneChild()
@@ -169,7 +170,7 @@ struct WatchAgentsTests {
 
     @Test func `agents lists who is there and who was`() async throws {
         let site = try await Site.open()
-        let other = try AgentProcess("k2", broker: site.broker.url)
+        let other = try RunningAgent("k2", broker: site.broker.url)
         try await other.online()
         #expect(try await other.terminate() == 0)
         var table = try await site.run("agents")

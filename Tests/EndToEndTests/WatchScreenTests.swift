@@ -1,3 +1,4 @@
+import CommandSupport
 import Foundation
 import TestSupport
 import Testing
@@ -18,7 +19,7 @@ struct WatchScreenTests {
     }
 
     private func watch(
-        _ site: Site, rows: Int = 24, columns: Int = 80
+        _ site: Site<RunningAgent>, rows: Int = 24, columns: Int = 80
     ) throws -> TerminalSession {
         try TerminalSession(
             Self.script, rows: rows, columns: columns, environment: ["WAYPOST_BROKER": site.broker.url])

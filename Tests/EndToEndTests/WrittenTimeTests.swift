@@ -1,3 +1,4 @@
+import CommandSupport
 import Foundation
 import TestSupport
 import Testing
@@ -198,7 +199,7 @@ import WaypostMessages
         let site = try await Site.open()
         _ = try await site.run("open", "scheme://router/user/5", "--agent", "k1")
         func run(_ arguments: [String]) async throws -> RunningCommand.Ending {
-            try await RunningCommand.run(
+            try await CommandProcess.run(
                 arguments, environment: ["WAYPOST_BROKER": site.broker.url, "TZ": zone])
         }
         for form in [[], ["-v", "year"], ["-v", "UTC"], ["-v", "UTC", "-v", "year"], ["--json"]] {

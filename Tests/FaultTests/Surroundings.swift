@@ -46,9 +46,9 @@ final class Surroundings: Sendable {
         switch trouble {
         case .none: break
         case .frozenAgent:
-            kill(agent.processID, SIGSTOP)
+            try await agent.freeze()
             try await Task.sleep(for: length)
-            kill(agent.processID, SIGCONT)
+            agent.thaw()
         case .frozenBroker:
             broker.pause()
             try await Task.sleep(for: length)

@@ -1,3 +1,4 @@
+import CommandSupport
 import Foundation
 import Glibc
 import TestSupport
@@ -104,8 +105,8 @@ struct `Standard error that nobody reads` {
         }
     }
 
-    private func start(_ broker: TestBroker, _ errors: FullPipe) throws -> RunningCommand {
-        try RunningCommand(
+    private func start(_ broker: TestBroker, _ errors: FullPipe) throws -> CommandProcess {
+        try CommandProcess(
             [
                 "agent", "--demo", "--agent", "k1", "--broker", broker.url, "--state",
                 broker.directory + "/state",

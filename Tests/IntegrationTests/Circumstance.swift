@@ -1,3 +1,4 @@
+import CommandSupport
 import Foundation
 import TestSupport
 import Testing
@@ -13,7 +14,7 @@ final class Fixture: Sendable {
     let securePort: UInt16
     let version: String
     /// Those that were started, which end with the fixture.
-    private let agents = Guarded<[AgentProcess]>([])
+    private let agents = Guarded<[any ObservedAgent]>([])
 
     init(_ given: Circumstance, _ version: String) async throws {
         self.version = version
@@ -50,12 +51,22 @@ final class Fixture: Sendable {
 
     /// Starts the agent, with the demo's features and what a row needs.
     func agent(
-        _ arguments: [String] = [], url: String? = nil, directory: String? = nil,
-        environment: [String: String] = [:], features: [String] = ["--demo"]
+        _ arguments: [String] = [], directory: String? = nil, features: [String] = ["--demo"]
+    ) throws -> RunningAgent {
+        let agent = try RunningAgent(
+            "k1", broker: broker.url, directory: directory,
+            arguments: features + ["--mqtt", version] + arguments)
+        agents.withLock { $0.append(agent) }
+        return agent
+    }
+
+    /// As ``agent(_:directory:features:)``, as a process: for what concerns all of one.
+    func process(
+        _ arguments: [String] = [], url: String? = nil, environment: [String: String] = [:]
     ) throws -> AgentProcess {
         let agent = try AgentProcess(
-            "k1", broker: url ?? broker.url, directory: directory,
-            arguments: features + ["--mqtt", version] + arguments, environment: environment)
+            "k1", broker: url ?? broker.url, arguments: ["--demo", "--mqtt", version] + arguments,
+            environment: environment)
         agents.withLock { $0.append(agent) }
         return agent
     }
@@ -65,8 +76,8 @@ final class Fixture: Sendable {
         before agent: AgentProcess, _ restart: () async throws -> Void,
         then send: (Backend) async throws -> Void = { _ in }
     ) async throws -> Backend {
-        kill(agent.processID, SIGSTOP)
-        defer { kill(agent.processID, SIGCONT) }
+        try await agent.freeze()
+        defer { agent.thaw() }
         try await restart()
         let backend = try await Backend(broker: broker.url)
         try await send(backend)
@@ -134,7 +145,7 @@ enum Circumstance: String {
             try await row.send(fixture.backend, retained: true)
             try await fixture.agent().online()
         case .death:
-            let dying = try fixture.agent(environment: ["WAYPOST_FAULT": "after-started"])
+            let dying = try fixture.process(environment: ["WAYPOST_FAULT": "after-started"])
             try await dying.online()
             try await row.send(fixture.backend)
             _ = try await dying.ended()
@@ -147,11 +158,11 @@ enum Circumstance: String {
         case .wrongClock:
             // Ten years.
             try await send(
-                row, fixture, to: fixture.agent(environment: ["WAYPOST_CLOCK_OFFSET": "-315360000000"]))
+                row, fixture, to: fixture.process(environment: ["WAYPOST_CLOCK_OFFSET": "-315360000000"]))
         case .outboxFull: return try await fillOutbox(fixture, row)
         case .wrongPassword:
             let password = fixture.broker.directory + "/password"
-            let agent = try fixture.agent(["--username", "k1", "--password-file", password])
+            let agent = try fixture.process(["--username", "k1", "--password-file", password])
             try await agent.printed("refused with")
             try Data("right\n".utf8).write(to: URL(fileURLWithPath: password))
             kill(agent.processID, SIGHUP)
@@ -159,7 +170,7 @@ enum Circumstance: String {
         case .strangeCertificate:
             let certificates = try #require(fixture.certificates)
             try certificates.copy("other-ca.pem", to: "trusted.pem")
-            let agent = try fixture.agent(
+            let agent = try fixture.process(
                 ["--ca-file", certificates["trusted.pem"]], url: "mqtts://localhost:\(fixture.securePort)")
             try await agent.printed("certificate")
             try certificates.copy("ca.pem", to: "trusted.pem")
@@ -171,7 +182,7 @@ enum Circumstance: String {
             // They take the session from each other until one of them sees why, and keeps away for minutes; what it
             // has to say is on its disk.
             let agents = [try fixture.agent(), try fixture.agent()]
-            var loser: AgentProcess?
+            var loser: RunningAgent?
             try await eventually(
                 "one of the two to give way", progress: { agents.reduce(0) { $0 + $1.lines.count } }
             ) {
@@ -181,7 +192,7 @@ enum Circumstance: String {
             for agent in agents { _ = try await agent.terminate() }
             try await fixture.agent(directory: loser?.directory).online()
         case .forgetfulBroker:
-            let agent = try fixture.agent()
+            let agent = try fixture.process()
             try await agent.online()
             return try await fixture.restart(before: agent) {
                 try await fixture.broker.kill()
@@ -195,7 +206,7 @@ enum Circumstance: String {
             try await send(row, fixture, to: fixture.agent(directory: directory))
         case .stalledLoop:
             try await send(
-                row, fixture, to: fixture.agent(environment: ["WAYPOST_STALL": "before-store:1:35000"]))
+                row, fixture, to: fixture.process(environment: ["WAYPOST_STALL": "before-store:1:35000"]))
         }
         return fixture.backend
     }
@@ -204,7 +215,7 @@ enum Circumstance: String {
     /// broker's return, before it can have taken a report.
     private func fillOutbox(_ fixture: Fixture, _ row: VectorRow) async throws -> Backend {
         // One message at a time, so that the reports have not left when the row's command comes.
-        let agent = try fixture.agent([
+        let agent = try fixture.process([
             "--outbox-records", "5", "--in-flight", "1", "--handler-deadline", "600",
         ])
         try await agent.online()
@@ -226,9 +237,9 @@ enum Circumstance: String {
             seen.contains { $0.json?["id"] == "nap" && $0.json?["status"] == "accepted" }
         }
         // Frozen until the broker is gone: no report leaves, however long that takes.
-        kill(agent.processID, SIGSTOP)
+        try await agent.freeze()
         try await fixture.broker.stop()
-        kill(agent.processID, SIGCONT)
+        agent.thaw()
         let ledger = agent.directory + "/ledger.txt"
         // Behind the nap, in which nothing is to be seen.
         try await eventually("the last command to run", within: .seconds(300)) {
@@ -241,7 +252,7 @@ enum Circumstance: String {
         }
     }
 
-    private func send(_ row: VectorRow, _ fixture: Fixture, to agent: AgentProcess) async throws {
+    private func send(_ row: VectorRow, _ fixture: Fixture, to agent: some ObservedAgent) async throws {
         try await agent.online()
         try await row.send(fixture.backend)
     }

@@ -1,3 +1,4 @@
+import CommandSupport
 import TestSupport
 import Testing
 import Waypost
@@ -8,7 +9,7 @@ import WaypostMessages
         async throws
     {
         let broker = try await TestBroker.start()
-        let agent = try AgentProcess("k1", broker: broker.url)
+        let agent = try RunningAgent("k1", broker: broker.url)
         try await agent.online()
         let backend = try await Backend(broker: broker.url)
 
@@ -28,7 +29,7 @@ import WaypostMessages
 
     @Test func `twenty bad payloads are each reported, none is fatal`() async throws {
         let broker = try await TestBroker.start()
-        let agent = try AgentProcess("k1", broker: broker.url)
+        let agent = try RunningAgent("k1", broker: broker.url)
         try await agent.online()
         let backend = try await Backend(broker: broker.url)
 
@@ -94,7 +95,7 @@ import WaypostMessages
         try await backend.publish(
             #"{"id":"old","type":"call","service":"LedgerService","method":"append","args":["old"]}"#,
             to: "waypost/v1/k1/cmd/me", retain: true)
-        let agent = try AgentProcess("k1", broker: broker.url)
+        let agent = try RunningAgent("k1", broker: broker.url)
         let reply = try await backend.reply(to: "old", of: "k1")
         #expect(reply.code == .retainedCommand)
         // Behind it in the same lane; it is the only one in the ledger.

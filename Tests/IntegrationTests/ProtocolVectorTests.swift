@@ -1,3 +1,4 @@
+import CommandSupport
 import Foundation
 import TestSupport
 import Testing
@@ -16,14 +17,14 @@ import WaypostMessages
         #expect(rows.count >= 150)
         let broker = try await TestBroker.start()
         let backend = try await Backend(broker: broker.url)
-        let agent = try AgentProcess(
+        let agent = try RunningAgent(
             "k1", broker: broker.url,
             arguments: [
                 "--demo", "--group", "lobby", "--mqtt", version, "--intake-rate", "0",
             ])
         try await agent.online()
         // One that takes a command a second of each sender.
-        let slow = try AgentProcess(
+        let slow = try RunningAgent(
             "k2", broker: broker.url,
             arguments: ["--demo", "--mqtt", version, "--intake-rate", "1", "--intake-burst", "1"])
         try await slow.online()

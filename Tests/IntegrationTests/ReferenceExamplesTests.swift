@@ -1,3 +1,4 @@
+import CommandSupport
 import TestSupport
 import Testing
 import Waypost
@@ -7,7 +8,7 @@ import WaypostMessages
 @Suite(.aFewAtATime, .serialized) struct `The reference documents' examples` {
     @Test func `a redirect sent down takes effect, is undone, and a wrong path is repaired`() async throws {
         let broker = try await TestBroker.start()
-        let agent = try AgentProcess("k1", broker: broker.url)
+        let agent = try RunningAgent("k1", broker: broker.url)
         try await agent.online()
         let backend = try await Backend(broker: broker.url)
         let patch = "waypost/v1/k1/map/patch"
@@ -73,7 +74,7 @@ import WaypostMessages
 
     @Test func `the service URL with ivar1 calls the service`() async throws {
         let broker = try await TestBroker.start()
-        let agent = try AgentProcess("k1", broker: broker.url)
+        let agent = try RunningAgent("k1", broker: broker.url)
         try await agent.online()
         let backend = try await Backend(broker: broker.url)
         let reply = try await backend.command(

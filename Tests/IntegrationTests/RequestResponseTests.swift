@@ -1,3 +1,4 @@
+import CommandSupport
 import TestSupport
 import Testing
 import Waypost
@@ -11,7 +12,7 @@ import Waypost
     func `are answered on the response topic`(_ version: String) async throws {
         let broker = try await TestBroker.start()
         defer { broker.end() }
-        let agent = try AgentProcess("k1", broker: broker.url)
+        let agent = try RunningAgent("k1", broker: broker.url)
         try await agent.online()
         let ending = try await Tool.run(
             "mosquitto_rr",
@@ -29,7 +30,7 @@ import Waypost
     @Test func `get their correlation data, content type, format and trace back`() async throws {
         let broker = try await TestBroker.start()
         defer { broker.end() }
-        let agent = try AgentProcess("k1", broker: broker.url)
+        let agent = try RunningAgent("k1", broker: broker.url)
         try await agent.online()
         let ending = try await Tool.run(
             "mosquitto_rr",

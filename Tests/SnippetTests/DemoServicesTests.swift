@@ -11,11 +11,11 @@ struct DemoServicesTests {
         .appending(path: "DemoServices.swift")
 
     @Test func `the generated file is that of the demo's contract`() async throws {
-        let described = try await RunningCommand(["describe", "--demo", "--json"]).ending()
+        let described = try await CommandProcess(["describe", "--demo", "--json"]).ending()
         let contract = NSTemporaryDirectory() + "contract-\(UUID().uuidString).json"
         try described.output.joined(separator: "\n").write(
             toFile: contract, atomically: true, encoding: .utf8)
-        let generated = try await RunningCommand(["generate", "swift", "--contract", contract]).ending()
+        let generated = try await CommandProcess(["generate", "swift", "--contract", contract]).ending()
         #expect(generated.status == 0)
         let text = try String(contentsOf: Self.file, encoding: .utf8)
         #expect(generated.output == text.dropLast().components(separatedBy: "\n"))

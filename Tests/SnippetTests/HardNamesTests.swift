@@ -64,7 +64,7 @@ struct HardNamesTests {
         let contract = NSTemporaryDirectory() + "contract-\(UUID().uuidString).json"
         let described = RouterContract(services: try router().services.services)
         try Data(described.json.serialized()).write(to: URL(filePath: contract))
-        let generated = try await RunningCommand(["generate", "swift", "--contract", contract]).ending()
+        let generated = try await CommandProcess(["generate", "swift", "--contract", contract]).ending()
         #expect(generated.status == 0, "\(generated.errorLines)")
         let text = try String(contentsOf: Self.file, encoding: .utf8)
         #expect(generated.output == text.dropLast().components(separatedBy: "\n"))

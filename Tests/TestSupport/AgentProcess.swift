@@ -1,12 +1,14 @@
 import Foundation
 
-/// The built agent as a process of its own, as an operator would run it.
-public final class AgentProcess: Sendable {
+/// An agent as a process of its own, for tests that kill it, stop it, or look at what it takes; one that only has to be
+/// there is a `RunningAgent`.
+public final class AgentProcess: ObservedAgent {
     /// The agent's name.
     public let name: String
-    /// Its state directory; give it to the next process to go on where this one ended.
+    /// Its state directory; give it to the next agent to go on where this one ended.
     public let directory: String
-    private let command: RunningCommand
+    /// The command that it is.
+    public let command: CommandProcess
 
     /// Starts `waypost agent` and returns at once; ``online()`` waits until it is there.
     public init(
@@ -14,29 +16,10 @@ public final class AgentProcess: Sendable {
         environment: [String: String] = [:]
     ) throws {
         self.name = name
-        self.directory = directory ?? NSTemporaryDirectory() + "waypost-agent-\(UUID().uuidString)"
-        command = try RunningCommand(
-            ["agent", "--broker", broker, "--agent", name, "--state", self.directory] + arguments,
-            environment: environment)
+        self.directory = directory ?? AgentWords.newDirectory()
+        command = try CommandProcess(
+            AgentWords.line(name, broker, self.directory, arguments), environment: environment)
     }
-
-    /// Waits for the line that says that the agent is online; with `times`, for that many connections.
-    public func online(times: Int = 1) async throws {
-        try await command.printedError("online at", times: times)
-    }
-
-    /// The lines that the demo's LedgerService has written: one for each time that it ran.
-    public var ledger: [String] {
-        let text = (try? String(contentsOfFile: directory + "/ledger.txt", encoding: .utf8)) ?? ""
-        return text.split(separator: "\n").map(String.init)
-    }
-
-    /// Waits for a line with `needle` in it.
-    @discardableResult
-    public func printed(_ needle: String) async throws -> String { try await command.printedError(needle) }
-
-    /// The lines on standard error so far.
-    public var lines: [String] { command.errorLines }
 
     /// kill -9: no code of the agent runs any more.
     public func kill() async throws {
@@ -44,17 +27,21 @@ public final class AgentProcess: Sendable {
         _ = try await command.status()
     }
 
-    /// SIGTERM, and the exit status.
-    public func terminate() async throws -> Int32 {
-        command.send(signal: SIGTERM)
-        return try await command.status()
+    /// SIGSTOP; returns when none of its threads runs any more, which takes a moment on a busy machine.
+    public func freeze() async throws {
+        command.send(signal: SIGSTOP)
+        let tasks = "/proc/\(processID)/task"
+        try await eventually("\(name) to stand still") {
+            ((try? FileManager.default.contentsOfDirectory(atPath: tasks)) ?? []).allSatisfy { task in
+                let status = (try? String(contentsOfFile: "\(tasks)/\(task)/stat", encoding: .utf8)) ?? ""
+                // Behind the name, which may hold anything.
+                return status.split(separator: ")").last?.hasPrefix(" T") ?? true
+            }
+        }
     }
 
-    /// SIGTERM, without waiting for what comes of it.
-    public func signalTermination() { command.send(signal: SIGTERM) }
-
-    /// Waits until it has ended by itself: the exit status, or the signal that killed it, negative.
-    public func ended() async throws -> Int32 { try await command.status() }
+    /// SIGCONT.
+    public func thaw() { command.send(signal: SIGCONT) }
 
     /// Its process id.
     public var processID: Int32 { command.processID }

@@ -26,7 +26,7 @@ public enum MeasuredCommand {
     ) async throws -> Ending {
         let file = NSTemporaryDirectory() + "waypost-output-\(UUID().uuidString)"
         defer { try? FileManager.default.removeItem(atPath: file) }
-        let words = [RunningCommand.executable.path] + arguments
+        let words = [CommandProcess.executable.path] + arguments
         let variables = ProcessInfo.processInfo.environment
             .filter { !$0.key.hasPrefix("WAYPOST_") }
             .merging(environment) { $1 }.map { "\($0)=\($1)" }

@@ -1,3 +1,4 @@
+import CommandSupport
 import Foundation
 import TestSupport
 import Testing
@@ -39,11 +40,19 @@ final class SimulatedGroup: Sendable {
 
     /// Begins to roll the new map out, in short stages.
     func start(dwell: String = "1s", _ words: String...) throws -> RunningCommand {
-        try RunningCommand(
-            [
-                "rollout", "start", "--group", "lobby", "--file", next, "--id", "r-7", "--stages",
-                "5,50%,100%", "--dwell", dwell, "--tail", "0s", "--spread", "100ms",
-            ] + words, environment: ["WAYPOST_BROKER": broker.url])
+        try RunningCommand(line(dwell) + words, environment: ["WAYPOST_BROKER": broker.url])
+    }
+
+    /// As ``start(dwell:_:)``, as a process, which can be killed.
+    func startProcess(dwell: String) throws -> CommandProcess {
+        try CommandProcess(line(dwell), environment: ["WAYPOST_BROKER": broker.url])
+    }
+
+    private func line(_ dwell: String) -> [String] {
+        [
+            "rollout", "start", "--group", "lobby", "--file", next, "--id", "r-7", "--stages",
+            "5,50%,100%", "--dwell", dwell, "--tail", "0s", "--spread", "100ms",
+        ]
     }
 
     /// How many agents have which revision in force.

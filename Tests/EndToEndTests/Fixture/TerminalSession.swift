@@ -24,7 +24,7 @@ final class TerminalSession: Sendable {
         ]
         process.environment = ProcessInfo.processInfo.environment
             .filter { !$0.key.hasPrefix("WAYPOST_") }
-            .merging(["WAYPOST": RunningCommand.executable.path, "TERM": "xterm", "SHELL": "/bin/sh"]) { $1 }
+            .merging(["WAYPOST": CommandProcess.executable.path, "TERM": "xterm", "SHELL": "/bin/sh"]) { $1 }
             .merging(environment) { $1 }
         let output = Pipe.forOneChild()
         process.standardInput = input
