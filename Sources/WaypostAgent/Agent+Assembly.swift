@@ -19,8 +19,8 @@ extension Reporter {
                 var report = events.redaction.masked(report)
                 report.map = mapInForce()
                 let reported = failures.occurred(report)
-                // A sender's repetitions are counted, and must not take the place of others' events.
-                if report.sender == nil || !reported.isEmpty { events.log(report) }
+                // Repetitions that others cause are counted, and must not take the place of other events.
+                if !reported.isEmpty || report.sender == nil && report.code != .busy { events.log(report) }
                 // For a reader who has no broker.
                 if report.origin == .map, !reported.isEmpty {
                     logger.warning("\(report.code): \(report.detail)")

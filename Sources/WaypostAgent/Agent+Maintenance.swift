@@ -43,18 +43,30 @@ extension Agent {
         while !Task.isCancelled {
             await AgentThreads.sleep(for: .milliseconds(pause))
             let now = clock.monotonic()
-            for failure in failures.windowsOver(at: clock.wall()) { journal.failed(failure) }
-            for line in refusals.summary(at: now) { logger.error("\(line)") }
-            if store.disk.problem == nil, let report = alarm.takeOutage() { reporter.sendReport(report) }
+            reportCounts()
             _ = clockMonitor.isCorrect(at: clock.wall())
             maps.checkTimeSoon()
-            if maps.takeOpens() { publishApplied() }
             updateMetrics()
             if spareMemory.takeRelease(afterChanges: store.changeCount, at: now) { releaseMemory() }
             guard now - lastSweep >= configuration.healthInterval.milliseconds else { continue }
             lastSweep = now
             cursor = forgetEndedCommands(after: cursor)
         }
+    }
+
+    /// Reports what was only counted so far, each once that is due; every count of this kind is here.
+    ///
+    /// The other two are on disk with the commit that changes them: reports without space (``ReportQuota``), and, at a
+    /// stop, events that did not get out (``AgentRun/unsaidEvents``).
+    ///
+    /// - Parameter isStopping: whether all is due, because there is no later.
+    func reportCounts(isStopping: Bool = false) {
+        if isStopping || store.disk.problem == nil, let report = alarm.takeOutage() {
+            reporter.sendReport(report)
+        }
+        for failure in failures.windowsOver(at: isStopping ? nil : clock.wall()) { journal.failed(failure) }
+        for line in refusals.summary(at: isStopping ? nil : clock.monotonic()) { logger.error("\(line)") }
+        if maps.takeOpens() { publishApplied() }
     }
 
     private func releaseMemory() {

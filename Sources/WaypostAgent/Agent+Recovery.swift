@@ -13,7 +13,9 @@ extension Agent {
             // After a clean stop nothing was under way, nor before the first command.
             let isClean = try transaction.wasStoppedCleanly() ?? (transaction.lastSequence() == 0)
             try transaction.setStoppedCleanly(false)
-            runs.previousEnd = try transaction.run().map { AgentState.Cause(endOf: $0) }
+            let last = try transaction.run()
+            runs.previousEnd = last.map { AgentState.Cause(endOf: $0) }
+            events.continues(after: last?.unsaidEvents ?? 0)
             try transaction.setRun(AgentRun(began: clock.wall(), process: Int64(getpid())))
             return (isClean, try transaction.topicsOfUnsentReplies(), try transaction.outboxSizes().count)
         }
@@ -21,6 +23,8 @@ extension Agent {
         // They are read from disk when it is their turn.
         outbox.repliesStoredEarlier(to: repliesTo)
         if reports > 0 { outbox.reportsStoredEarlier() }
+        // Those without space are reported by the first commit that finds some.
+        if journal.counters.droppedReports > 0 { journal.commitAll() }
         let (jobs, commands) = try recoverCommands(countingAttempts: !isClean)
         if commands > 0 || reports > 0 {
             reporter.log(

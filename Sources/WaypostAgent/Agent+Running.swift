@@ -172,22 +172,29 @@ extension Agent {
         let limit = configuration.stopWithin
         let (executor, outbox) = (executor, outbox)
         await AgentThreads.wait(atMost: limit * 0.4) { await executor.stopped() }
-        events.flush()
-        await AgentThreads.wait(atMost: limit * 0.2) { await outbox.drained() }
+        // A disk that hangs must not delay the stop.
+        await AgentThreads.wait(atMost: limit * 0.2) { [self] in
+            reportCounts(isStopping: true)
+            events.flush()
+            journal.commitAll()
+            await outbox.drained()
+        }
         let goodbye = MQTTMessage.retained(topics.state(of: configuration.agent), presence.message(.shutdown))
         // The link's thread may be waiting for the disk.
         await AgentThreads.wait(atMost: limit * 0.25) {
             await link.stop(after: [goodbye], within: limit * 0.2)
         }
         outbox.close()
-        let (store, journal, end) = (store, journal, runs.end(at: clock.wall()))
-        // A disk that hangs must not delay the stop.
-        await AgentThreads.wait(atMost: limit * 0.1) {
+        let end = runs.end(at: clock.wall())
+        await AgentThreads.wait(atMost: limit * 0.1) { [self] in
+            // What the link brought meanwhile is reported by the next start.
+            reportCounts(isStopping: true)
             journal.close()
+            let unsaid = events.unsaid + Int64(outbox.events)
             try? store.commit { transaction in
                 if executor.waiting == 0 { try transaction.setStoppedCleanly(true) }
                 guard var run = try transaction.run() else { return }
-                (run.ended, run.reason) = (end.at, end.detail)
+                (run.ended, run.reason, run.unsaidEvents) = (end.at, end.detail, unsaid)
                 try transaction.setRun(run)
             }
             store.close()

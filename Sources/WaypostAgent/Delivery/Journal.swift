@@ -46,9 +46,11 @@ final class Journal: Sendable {
         isDurable = durability != .off
         self.handlerTimer = handlerTimer
         self.connections = connections
+        let (sizes, dropped) = try store.commit { (try $0.outboxSizes(), try $0.droppedReports()) }
         var quota = ReportQuota(
-            records: limits.outboxRecords, bytes: limits.outboxBytes, share: limits.senderShare)
-        for (sequence, bytes, sender) in try store.commit({ try $0.outboxSizes() }) {
+            records: limits.outboxRecords, bytes: limits.outboxBytes, share: limits.senderShare,
+            dropped: dropped)
+        for (sequence, bytes, sender) in sizes {
             quota.stored(sequence, bytes: bytes, of: sender)
         }
         state = Guarded(JournalState(limits: limits, isDurable: isDurable, quota: quota))

@@ -67,6 +67,7 @@ struct JournalBatch: Sendable {
             try remember(report, in: transaction)
             try append(report, to: topic, in: transaction)
         }
+        if let counts = quota.takeChange() { try transaction.setDroppedReports(counts) }
         guard hasFailures else { return }
         try transaction.forgetFailures(
             of: failing, share: AgentLimits.pastFailures.share(limits.senderShare),

@@ -99,6 +99,13 @@ struct JournalState: Sendable {
         self.limits = limits
         self.isDurable = isDurable
         self.quota = quota
+        showQuota()
+    }
+
+    private mutating func showQuota() {
+        counters.isOutboxFull = quota.isFull
+        counters.fullSenders = quota.fullSenders
+        counters.droppedReports = quota.dropped
     }
 
     // MARK: What happened
@@ -259,9 +266,7 @@ struct JournalState: Sendable {
         receivedCount -= batch.received.count
         waitingReports -= batch.entries.count { if case .failed = $0 { true } else { false } }
         waitingReplyBytes -= Self.replyBytes(batch.entries)
-        counters.isOutboxFull = batch.quota.isFull
-        counters.fullSenders = batch.quota.fullSenders
-        counters.droppedReports = quota.dropped
+        showQuota()
         forgetAcknowledgements(of: repeated)
     }
 

@@ -112,6 +112,9 @@ final class Outbox: Sendable {
         }
     }
 
+    /// Events in messages that the broker has not acknowledged.
+    var events: Int { state.withLock(\.items.events) }
+
     // MARK: Sending
 
     /// Begins to send; what was enqueued before waits for this.

@@ -25,6 +25,9 @@ struct OutboxLines: Sendable {
 
     var isEmpty: Bool { count == 0 }
 
+    /// Events in all messages.
+    var events: Int { lines.values.joined().reduce(0) { $0 + $1.item.events } }
+
     func has(_ line: OutboxItem.Line) -> Bool { lines[line] != nil }
 
     /// Gives up the space for more than there are now.

@@ -104,6 +104,13 @@ struct OutboxState: Sendable {
     /// Log messages that wait for the broker.
     var waitingLogs: Int { queues[OutboxItem.Kind.log.rawValue].count }
 
+    /// Events in messages that the broker has not acknowledged.
+    var events: Int {
+        (Array(underWay.values) + retrying.map(\.entry)).reduce(
+            queues[OutboxItem.Kind.log.rawValue].events
+        ) { $0 + $1.item.events }
+    }
+
     /// Stored messages that the broker refused.
     var refusedAndKept: Int { parked.count + retrying.count { $0.entry.item.isStored } }
 

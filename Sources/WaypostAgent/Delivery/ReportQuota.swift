@@ -12,10 +12,15 @@ struct ReportQuota: Sendable {
     private var taken = Use()
     private var takenBy: [String: Use] = [:]
     /// Reports that found no space since the last one that did: by the sender whose share was full, or of all.
-    private var droppedOf: [String?: Int64] = [:]
+    private var droppedOf: [String?: Int64] { didSet { isChanged = true } }
+    /// Whether they are others than on disk.
+    private var isChanged = false
 
-    /// - Parameter share: of one sender, in per cent.
-    init(records: Int, bytes: Int, share: Int = 100) {
+    /// - Parameters:
+    ///   - share: of one sender, in per cent.
+    ///   - dropped: what ``takeChange()`` returned in an earlier run.
+    init(records: Int, bytes: Int, share: Int = 100, dropped: [String?: Int64] = [:]) {
+        droppedOf = dropped
         maximum = Use(records: records, bytes: bytes)
         self.share = Use(records: records.share(share), bytes: bytes.share(share))
     }
@@ -67,6 +72,12 @@ struct ReportQuota: Sendable {
         takenBy[sender]?.records -= 1
         takenBy[sender]?.bytes -= bytes
         if takenBy[sender]?.records == 0 { takenBy[sender] = nil }
+    }
+
+    /// The counts of those that found no space, by sender, when they have changed: they belong on disk.
+    mutating func takeChange() -> [String?: Int64]? {
+        defer { isChanged = false }
+        return isChanged ? droppedOf : nil
     }
 
     /// One of the counts of those that found no space, once there is space again to say so.

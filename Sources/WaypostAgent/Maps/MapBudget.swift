@@ -18,7 +18,7 @@ struct MapBudget: Sendable {
         case read
         /// It came too fast; that is reported now.
         case report
-        /// It came too fast, and that was reported a short time ago.
+        /// It came too fast, and that was reported a short time ago: it is only counted.
         case skip
     }
 

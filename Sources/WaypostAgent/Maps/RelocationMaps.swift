@@ -228,17 +228,19 @@ final class RelocationMaps: Sendable {
             )
         }
         guard decision != .read else { return true }
-        guard decision == .report else { return false }
         let detail =
             "more than \(rate) documents per second; "
             + (isPatch ? "send the patch again" : "the newest is read later")
-        state.withLock {
-            $0.applied.refused = AppliedMap.Refused(
-                layer: name, revision: nil, digest: SHA256.label(SHA256.digest(of: message.payload)),
-                code: .busy, detail: detail, at: now)
+        if decision == .report {
+            let digest = SHA256.label(SHA256.digest(of: message.payload))
+            state.withLock {
+                $0.applied.refused = AppliedMap.Refused(
+                    layer: name, revision: nil, digest: digest, code: .busy, detail: detail, at: now)
+            }
         }
+        // Each time: however many they are, they are one report with their number.
         reporter.failed(.busy, "map of \(name) refused: \(detail)", in: .map)
-        onChange(0)
+        if decision == .report { onChange(0) }
         return false
     }
 

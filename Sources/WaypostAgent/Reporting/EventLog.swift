@@ -67,6 +67,8 @@ final class EventLog: Sendable {
     var sequence: Int64 { state.withLock(\.sequence) }
     /// Events dropped since the start.
     var dropped: Int64 { state.withLock(\.droppedEver) }
+    /// Events that no event has told of yet: those that were dropped, and those that wait.
+    var unsaid: Int64 { state.withLock { $0.dropped + Int64($0.pending.count) } }
     /// Whether events of `level` are published now.
     private func isPublished(_ level: LogLevel, tag: String) -> Bool {
         state.withLock { $0.publishes(level, tag: tag, at: clock.monotonic()) }
@@ -86,6 +88,9 @@ final class EventLog: Sendable {
             state.droppedEver += Int64(count)
         }
     }
+
+    /// So many of the run before this one did not get out: the next event tells of them.
+    func continues(after unsaid: Int64) { state.withLock { $0.dropped += unsaid } }
 
     func setLevel(_ level: LogLevel) {
         state.withLock { $0.level = level }

@@ -52,9 +52,11 @@ final class FailureLog: Sendable {
     }
 
     /// Failures whose window is over and that were repeated in it, each with the count of all its occurrences.
-    func windowsOver(at now: Int64) -> [FailureReport] {
+    ///
+    /// - Parameter now: nil when there is no later, because the agent stops: all windows are over then.
+    func windowsOver(at now: Int64?) -> [FailureReport] {
         watched.withLock { watched in
-            let over = watched.filter { !Self.isOpen($0.value, at: now) }
+            let over = watched.filter { entry in now.map { !Self.isOpen(entry.value, at: $0) } ?? true }
             for key in over.keys { watched[key] = nil }
             return over.values.filter { $0.count > 1 }.sorted { $0.first < $1.first }
         }

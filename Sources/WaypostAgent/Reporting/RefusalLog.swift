@@ -27,10 +27,12 @@ final class RefusalLog: Sendable {
     }
 
     /// The line for refusals that were only counted, once that is due.
-    func summary(at now: Int64) -> [String] {
+    ///
+    /// - Parameter now: nil when there is no later, because the agent stops: it is due then.
+    func summary(at now: Int64?) -> [String] {
         let count = state.withLock { state in
-            guard state.unsaid > 0, Self.isDue(state, at: now) else { return 0 as Int64 }
-            defer { state = State(lastLine: now) }
+            guard state.unsaid > 0, now.map({ Self.isDue(state, at: $0) }) ?? true else { return 0 as Int64 }
+            defer { state = State(lastLine: now ?? state.lastLine) }
             return state.unsaid
         }
         return Self.lines(count)

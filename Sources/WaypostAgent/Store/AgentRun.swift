@@ -8,6 +8,8 @@ package struct AgentRun: Sendable, Hashable {
     /// When it was stopped, and what stopped it; nil while it runs, and when it was not stopped properly.
     package var ended: Int64?
     package var reason: String?
+    /// Events that did not get out before it was stopped.
+    package var unsaidEvents: Int64 = 0
 
     package init(began: Int64, process: Int64, ended: Int64? = nil, reason: String? = nil) {
         self.began = began
@@ -21,12 +23,13 @@ package struct AgentRun: Sendable, Hashable {
         self.init(
             began: began, process: process, ended: json["ended"]?.intValue,
             reason: json["reason"]?.stringValue)
+        unsaidEvents = min(max(0, json["unsaid"]?.intValue ?? 0), 1 << 53)
     }
 
     fileprivate var json: JSONValue {
         [
             "began": .int(began), "process": .int(process), "ended": ended.map(JSONValue.int) ?? .null,
-            "reason": reason.map(JSONValue.string) ?? .null,
+            "reason": reason.map(JSONValue.string) ?? .null, "unsaid": .int(unsaidEvents),
         ]
     }
 }

@@ -78,6 +78,20 @@ extension Store.Transaction {
         return page
     }
 
+    private static var droppedKey: String { "dropped_reports" }
+
+    /// How many reports found no space in the outbox and are still to be reported, by sender; nil is those of all.
+    func droppedReports() throws -> [String?: Int64] {
+        let counts = try text(Self.droppedKey).flatMap { try? JSONValue(parsing: $0).objectValue } ?? [:]
+        return counts.reduce(into: [:]) { $0[$1.key.isEmpty ? nil : $1.key] = $1.value.intValue }
+    }
+
+    func setDroppedReports(_ counts: [String?: Int64]) throws {
+        let members = counts.map { ($0.key ?? "", JSONValue.int($0.value)) }
+        let json = JSONValue.object(Dictionary(uniqueKeysWithValues: members))
+        try setText(Self.droppedKey, counts.isEmpty ? nil : json.text)
+    }
+
     private static func digest(_ last: Int64, _ payload: [UInt8]) -> Int64 {
         RowDigest.of([.integer(last), .blob(payload)])
     }

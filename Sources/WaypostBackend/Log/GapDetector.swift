@@ -30,9 +30,13 @@ package struct GapDetector: Sendable {
             boot: event.boot,
             sequence: before?.boot == event.boot
                 ? max(before?.sequence ?? 0, event.sequence) : event.sequence)
-        if event.dropped > 0 { return "\(agent) dropped \(event.dropped.counted("event")) before this one" }
+        let isRestarted = before.map { $0.boot != event.boot } ?? false
+        if event.dropped > 0 {
+            let restart = isRestarted ? "was restarted, and " : ""
+            return "\(agent) \(restart)dropped \(event.dropped.counted("event")) before this one"
+        }
         guard let before else { return nil }
-        guard before.boot == event.boot else { return "\(agent) was restarted" }
+        guard !isRestarted else { return "\(agent) was restarted" }
         guard before.wasAway, event.sequence > before.sequence + 1 else { return nil }
         return
             "\(agent): events \(before.sequence + 1) to \(event.sequence - 1) were missed, or are of levels that are not published"
