@@ -6,10 +6,10 @@ import Waypost
 /// The scripts that make a release.
 @Suite(.aFewAtATime, .timeLimit(.minutes(20)))
 struct ShippedFilesTests {
-    private func run(_ script: String, _ arguments: String...) async throws -> Tool.Ending {
+    private func release(_ arguments: String...) async throws -> Tool.Ending {
         try await Tool.run(
             "bash",
-            ["-c", #""$0" "$@" 2>&1"#, "\(ShippedBroker.repository)/scripts/\(script)"] + arguments)
+            ["-c", #""$0" "$@" 2>&1"#, "\(ShippedBroker.repository)/scripts/release"] + arguments)
     }
 
     @Test func `the list of what a build contains names its packages, its libraries and their versions`()
@@ -17,7 +17,7 @@ struct ShippedFilesTests {
     {
         let path = NSTemporaryDirectory() + "waypost-sbom-\(UUID().uuidString).json"
         defer { unlink(path) }
-        let made = try await run("sbom", "--binary", CommandProcess.executable.path, "--out", path)
+        let made = try await release("sbom", "--binary", CommandProcess.executable.path, "--out", path)
         #expect(made.status == 0, "\(made)")
         let text = try String(contentsOfFile: path, encoding: .utf8)
         let json = try JSONValue(parsing: Array(text.utf8), limits: .trustedFile)
@@ -29,14 +29,14 @@ struct ShippedFilesTests {
             "\(names)")
         #expect(names.isSuperset(of: ["libmosquitto1", "libsqlite3-0", "libyaml-0-2", "libc6"]), "\(names)")
         #expect(components.allSatisfy { $0["version"]?.stringValue?.isEmpty == false })
-        #expect(try await run("sbom", "--check", path).status == 0)
+        #expect(try await release("sbom", "--check", path).status == 0)
         for (found, wrong) in [
             ("\"specVersion\": \"1.5\"", "\"specVersion\": 1.5"), ("\"deb:libc6\"", "\"deb:other\""),
             ("\"components\"", "\"parts\""),
         ] {
             let damaged = text.replacing(found, with: wrong, maxReplacements: 1)
             try damaged.write(toFile: path, atomically: true, encoding: .utf8)
-            #expect(try await run("sbom", "--check", path).status == 1, "\(wrong)")
+            #expect(try await release("sbom", "--check", path).status == 1, "\(wrong)")
         }
     }
 
@@ -49,7 +49,7 @@ struct ShippedFilesTests {
             ("WAYPOST_SWIFT_IMAGE=swift@\(digest)\n", "WAYPOST_RUNTIME_IMAGE is missing"),
         ] {
             let file = try ScratchFile(images, name: "images")
-            let ending = try await run("docker/release", "--tag", "waypost:test", "--images", file.path)
+            let ending = try await release("image", "--tag", "waypost:test", "--images", file.path)
             #expect(ending.status == 1)
             #expect(ending.output.contains(finding), "\(ending)")
         }

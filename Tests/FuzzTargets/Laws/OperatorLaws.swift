@@ -138,12 +138,14 @@ enum OperatorLaws: Laws {
             return shown
         }
 
+        private static let log = try? LogCommand.parse(["V"])
+
         private mutating func add(
             _ reply: Reply, _ payload: [UInt8], _ agent: String, _ pick: Int, to shown: inout Shown
         ) {
             let answer = AgentReply(agent: agent, reply: reply, payload: payload, roundTrip: 5)
-            shown.texts += ReplyText(style: style).lines(answer) + PingCommand.lines(answer, style)
-            shown.texts += LogCommand.lines(answer, level: "V", tag: nil, style)
+            shown.texts += ReplyText(style: style).lines(answer) + PingCommand().lines(answer, style)
+            shown.texts += Self.log?.lines(answer, style) ?? []
             let clock = BrokerCheck.clock(of: reply, from: agent, asked: WallClock.now(), trip: 7)
             shown.texts += DoctorReport([clock]).lines(style)
             shown.json.append(answer.jsonLine())
