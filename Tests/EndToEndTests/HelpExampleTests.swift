@@ -165,7 +165,7 @@ private final class ExampleScene: Sendable {
 
     /// Has an agent come and go.
     func retire(_ name: String) async throws {
-        let retired = try RunningAgent(name, broker: broker.url, directory: home + "/" + name)
+        let retired = try RunningAgent(name, broker: broker.url, directory: home + "/.states/" + name)
         try await retired.online()
         _ = try await retired.terminate()
     }
@@ -269,7 +269,8 @@ private final class ExampleScene: Sendable {
         return words.indices.map { index in
             let parts = words[index].split(separator: "=", maxSplits: 1)
             let isMade = index > 0 && ["-o", "--out", "--junit", "--audit"].contains(words[index - 1])
-            guard let file = parts.last, isMade || isThere(file) else { return words[index] }
+            // `-o wide` is a form.
+            guard let file = parts.last, file != "wide", isMade || isThere(file) else { return words[index] }
             return words[index].dropLast(file.count) + "\(home)/\(file)"
         }
     }

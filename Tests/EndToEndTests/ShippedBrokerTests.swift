@@ -179,9 +179,10 @@ struct ShippedBrokerTests {
         )
         #expect(sent.status == 0, "\(sent)")
         for number in 1...20 { try await append(site, "\(number)", wait: "0") }
-        // It saves in the turn of its loop that took the last message.
+        // It saves in the turn of its loop that took the last message. What it logs is read later than it is written.
         try await site.broker.waitForLog("a save after the last message") { lines in
-            let last = lines.lastIndex { $0.contains("Received PUBLISH from ops") } ?? 0
+            let commands = lines.indices.filter { lines[$0].contains("Received PUBLISH from ops") }
+            guard commands.count >= 20, let last = commands.last else { return false }
             return lines.dropFirst(last).contains { $0.contains("Saving in-memory database") }
         }
         try await site.broker.kill()

@@ -39,8 +39,9 @@ final class ShippedBroker: Sendable {
             .trimmingCharacters(in: .newlines)
     }
 
-    /// What make-certs wrote for these names, once for all tests. Its files name their folder: they are read by a copy's
-    /// path only.
+    /// What make-certs wrote for these names, once for all tests.
+    ///
+    /// Its files name their folder: they are read by a copy's path only.
     private static func made(_ names: [String]) async throws -> String {
         let directory = NSTemporaryDirectory() + "waypost-secrets-of-\(getpid())" + names.joined()
         let making = secretsBeingMade.withLock { making in
