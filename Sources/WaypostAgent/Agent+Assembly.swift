@@ -136,6 +136,7 @@ extension CommandRunner.AgentCommands {
             health: { [weak agent] in agent?.health.json ?? .null },
             replay: { replay throws(Failure) in try events.answer(replay, of: name, at: clock.wall()) },
             maps: { request, bytes throws(Failure) in try maps.page(request, bytes: bytes) },
+            layers: { maps.layersInForce },
             setLevel: { [weak agent] override in
                 // Losing it on a full disk only means that a restart forgets a temporary level.
                 try? store.commit { try $0.setOverride(override) }

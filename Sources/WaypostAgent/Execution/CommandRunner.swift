@@ -15,6 +15,8 @@ final class CommandRunner: Sendable {
         var replay: @Sendable (Replay) throws(Failure) -> JSONValue
         /// The answer to `maps`, of at most so many bytes.
         var maps: @Sendable (MapsRequest, _ bytes: Int) throws(Failure) -> JSONValue
+        /// The maps in force; nil while another one is put in force.
+        var layers: @Sendable () -> [AppliedMap.Layer]?
         /// Changes what is published; returns the lowest level that is published then.
         var setLevel: @Sendable (LevelOverride) -> LogLevel
         /// What the command of a row does, as long as it waits or runs.
@@ -109,7 +111,10 @@ final class CommandRunner: Sendable {
 
     /// Where URLs would lead; runs the routes' conditional redirects and nothing else.
     private func resolve(_ request: ResolveRequest, for sender: String) -> CommandResult {
-        let answer = router.answer(request, for: sender, bytes: history.pageBytes) { !Task.isCancelled }
+        let layers = agentCommands.withLock { $0 }?.layers
+        let answer = router.answer(
+            request, for: sender, bytes: history.pageBytes, under: { layers?() }, while: { !Task.isCancelled }
+        )
         return answer.map(CommandResult.ok) ?? .canceled
     }
 }

@@ -23,11 +23,16 @@ extension Router {
 
     /// The answer to a `resolve`, with as many URLs as fit into so many bytes, and at least one; nil when it must not go
     /// on.
+    ///
+    /// - Parameter layers: The maps in force; nil while another one is put in force.
     package func answer(
-        _ request: ResolveRequest, for sender: String, bytes: Int, while goesOn: () -> Bool = { true }
+        _ request: ResolveRequest, for sender: String, bytes: Int, under layers: () -> [AppliedMap.Layer]?,
+        while goesOn: () -> Bool = { true }
     ) -> JSONValue? {
+        let before = layers()
+        let inForce = before.map { JSONValue.array($0.map(\.json)) }
         var resolved: [JSONValue] = []
-        var size = 0
+        var size = inForce?.serialized().count ?? 0
         for url in request.urls {
             guard goesOn() else { return nil }
             let resolution = resolve(url, parameters: request.parameters, caller: request.caller ?? sender)
@@ -37,7 +42,12 @@ extension Router {
             resolved.append(answer)
         }
         let isAll = resolved.count == request.urls.count
-        return ["resolved": .array(resolved), "next": isAll ? .null : .int(Int64(resolved.count))]
+        var answer: [String: JSONValue] = [
+            "resolved": .array(resolved), "next": isAll ? .null : .int(Int64(resolved.count)),
+        ]
+        // When another map came meanwhile, no one knows which of the two answered.
+        if let inForce, layers() == before { answer["inForce"] = inForce }
+        return .object(answer)
     }
 }
 

@@ -15,6 +15,8 @@ final class RelocationMaps: Sendable {
         var layers: MapLayers
         var applied = AppliedMap()
         var rollouts: RolloutMembers
+        /// Whether the router has another map than ``applied`` says, for a moment.
+        fileprivate var isInstalling = false
         fileprivate var budget: MapBudget
 
         fileprivate init(agent: String, groups: [String], rate: Int) {
@@ -99,6 +101,9 @@ final class RelocationMaps: Sendable {
             layer.revision.map { FailureReport.MapInForce(layer: layer.name, revision: $0) }
         }.first
     }
+
+    /// The layers in force; nil while others are put in force.
+    var layersInForce: [AppliedMap.Layer]? { state.withLock { $0.isInstalling ? nil : $0.applied.layers } }
 
     /// The names of stored layers that are left out, because they do not fit this build.
     var unfit: [String] {
@@ -328,8 +333,10 @@ final class RelocationMaps: Sendable {
 
     /// - Parameter delay: How long the reports of it wait, in milliseconds; nil when the caller reports it.
     func install(_ layers: MapLayers, _ compiled: CompiledRelocation, after delay: Int64? = 0) {
+        state.withLock { $0.isInstalling = true }
         let applied = layers.applied(router.install(compiled))
         state.withLock { state in
+            state.isInstalling = false
             let isWanted = state.applied.isWanted
             state.layers = layers
             state.applied = applied

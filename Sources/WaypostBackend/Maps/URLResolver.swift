@@ -1,8 +1,16 @@
 package import Waypost
-import WaypostMessages
+package import WaypostMessages
 
 /// Asks an agent where URLs lead; nothing is opened.
 package struct URLResolver {
+    /// What an agent answered.
+    package struct Answer: Sendable {
+        /// In the order of the URLs.
+        package var routes: [ResolvedRoute] = []
+        /// The maps under which all of it was answered; nil where another one came meanwhile, and from an older agent.
+        package var inForce: [AppliedMap.Layer]?
+    }
+
     private let settings: BackendConfiguration
     private let wait: ReplyWait
 
@@ -16,6 +24,13 @@ package struct URLResolver {
     package func resolve(
         _ urls: [String], parameters: [String: JSONValue] = [:], as caller: String? = nil, at agent: String
     ) async throws -> [ResolvedRoute] {
+        try await answer(urls, parameters: parameters, as: caller, at: agent).routes
+    }
+
+    /// The same, and under which maps it was answered.
+    package func answer(
+        _ urls: [String], parameters: [String: JSONValue] = [:], as caller: String? = nil, at agent: String
+    ) async throws -> Answer {
         let audience = Audience.agent(agent)
         func request(_ urls: some Collection<String>) throws -> CommandRequest {
             let part = Array(urls.prefix(ResolveRequest.maximumURLs))
@@ -27,33 +42,42 @@ package struct URLResolver {
         return try await BackendSession.with(
             settings, required: [first.replyFilter], useful: first.presenceFilters
         ) { session in
-            var resolved: [ResolvedRoute] = []
-            while resolved.count < urls.count {
+            var answer = Answer()
+            while answer.routes.count < urls.count {
                 var reply: Reply?
-                _ = try await request(urls.dropFirst(resolved.count)).perform(
-                    in: session, isFirst: resolved.isEmpty
+                let isFirst = answer.routes.isEmpty
+                _ = try await request(urls.dropFirst(answer.routes.count)).perform(
+                    in: session, isFirst: isFirst
                 ) {
                     reply = $0.reply
                 }
-                let found = try Self.answers(reply, of: agent)
-                guard !found.isEmpty else {
+                let found = try Self.answer(reply, of: agent)
+                guard !found.routes.isEmpty else {
                     throw BackendError(.refused, "\(agent) resolved none of the URLs")
                 }
-                resolved += found
+                answer.routes += found.routes
+                if isFirst || answer.inForce != found.inForce {
+                    answer.inForce = isFirst ? found.inForce : nil
+                }
             }
-            return resolved
+            return answer
         }
     }
 
-    private static func answers(_ reply: Reply?, of agent: String) throws(BackendError) -> [ResolvedRoute] {
+    private static func answer(_ reply: Reply?, of agent: String) throws(BackendError) -> Answer {
         guard let reply, reply.code == .ok else {
             let code = reply.map { "\($0.code): " } ?? ""
             throw BackendError(.refused, "resolve at \(agent): \(code)\(reply?.detail ?? "refused")")
         }
         do throws(Failure) {
-            var list: [ResolvedRoute] = []
-            for json in reply.result["resolved"]?.arrayValue ?? [] { list.append(try ResolvedRoute(json)) }
-            return list
+            var answer = Answer()
+            for json in reply.result["resolved"]?.arrayValue ?? [] {
+                answer.routes.append(try ResolvedRoute(json))
+            }
+            answer.inForce = try reply.result["inForce"]?.arrayValue?.map { (json) throws(Failure) in
+                try AppliedMap.Layer(json)
+            }
+            return answer
         } catch {
             throw BackendError(.refused, "resolve at \(agent): the answer can't be read: \(error.detail)")
         }

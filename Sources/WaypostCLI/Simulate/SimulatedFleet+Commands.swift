@@ -185,8 +185,9 @@ extension SimulatedFleet {
             case .failure(let failure): result = CommandResult(failure, origin: .map)
             }
         case .resolve(let request):
+            let layers = maps.applied(by: name).layers
             let answer = maps.build.look(maps, name) {
-                $0.answer(request, for: sender, bytes: Self.pageBytes)
+                $0.answer(request, for: sender, bytes: Self.pageBytes, under: { layers })
             }
             result = .ok(answer ?? .null)
         case .log(let level, let tag, let milliseconds):
