@@ -61,6 +61,40 @@ struct RolloutAuditFileTests {
         #expect(try lines(scratch.path) == entries)
     }
 
+    @Test func `who reads while an entry is written sees the whole ones, and no fault`() throws {
+        let entries = chain(3)
+        let whole: [UInt8] = entries.flatMap { $0 + [10] }
+        for length in 0...whole.count {
+            let history = RolloutHistory(file: Array(whole.prefix(length)))
+            let ends = entries.indices.count { length >= entries[...$0].reduce(-1) { $0 + $1.count + 1 } }
+            #expect(history.isWhole && history.entries.count == ends, "\(length): \(history.faults)")
+        }
+        // Not at its end, and not something else at its end.
+        #expect(!RolloutHistory(file: Array(whole.dropFirst(9))).isWhole)
+        #expect(!RolloutHistory(file: whole + Array("hello".utf8)).isWhole)
+    }
+
+    @Test func `two that write one file beside each other leave whole lines, and no entry is cut`()
+        async throws
+    {
+        let scratch = try ScratchFile("", name: "audit.jsonl")
+        let (path, entries) = (scratch.path, chain(40))
+        try await withThrowingTaskGroup { group in
+            for _ in 0..<4 {
+                group.addTask { @Sendable in
+                    for count in 1...entries.count {
+                        var file = try RolloutAuditFile(path)
+                        for entry in entries[..<count] { try file.saw(entry) }
+                        try file.flush()
+                    }
+                }
+            }
+            try await group.waitForAll()
+        }
+        #expect(try history(scratch.path).isWhole)
+        #expect(try Set(lines(scratch.path)) == Set(entries))
+    }
+
     @Test func `a file of another group, or of something else, is refused and stays as it is`() throws {
         let scratch = try ScratchFile(bytes: chain(2).flatMap { $0 + [10] }, name: "audit.jsonl")
         var file = try RolloutAuditFile(scratch.path)

@@ -22,29 +22,43 @@ package struct RolloutAuditFile: Sendable {
     /// - Throws: ``BackendError`` of kind `invalid` when it can't be used, or has anything but entries.
     package init(_ path: String) throws(BackendError) {
         self.path = path
-        let bytes = try Self.read(path)
-        let lines = bytes.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
-        for (index, line) in lines.enumerated() where !line.isEmpty {
-            guard let entry = Self.entry(line) else {
-                // The power went while it was written: then the broker still has it.
-                guard index == lines.count - 1, zip(line, Self.beginning).allSatisfy({ $0 == $1 }) else {
-                    throw BackendError(.invalid, "\(path):\(index + 1): not an entry of a roll-out's audit")
-                }
-                try cut(to: bytes.count - line.count)
-                break
+        let file = try Self.opened(path, O_RDWR | O_CREAT)
+        defer { close(file) }
+        // The name of a new file must be as durable as its content.
+        if let slash = path.lastIndex(of: "/") {
+            Self.flush(directory: slash == path.startIndex ? "/" : String(path[..<slash]))
+        } else {
+            Self.flush(directory: ".")
+        }
+        let bytes = try read(file)
+        let (lines, torn) = Self.lines(of: bytes)
+        for (index, payload) in lines.enumerated() where !payload.isEmpty {
+            guard let entry = Self.entry(payload) else {
+                throw BackendError(.invalid, "\(path):\(index + 1): not an entry of a roll-out's audit")
             }
-            let payload = Array(line)
             payloads.append(payload)
             digests[entry.number] = SHA256.label(SHA256.digest(of: payload))
             last = max(last, entry.number)
         }
-        if let end = bytes.last, end != UInt8(ascii: "\n"), payloads.count == lines.count {
-            try write([UInt8(ascii: "\n")])
-        }
+        // The power went while it was written: then the broker still has it.
+        if torn > 0, ftruncate(file, off_t(bytes.count - torn)) != 0 { throw fault("cut") }
+        if torn == 0, let end = bytes.last, end != Self.newline { try append([Self.newline], to: file) }
     }
 
+    private static let newline = UInt8(ascii: "\n")
     /// How the line of an entry begins.
     private static let beginning = Array(#"{"type":"rollout-log","#.utf8)
+
+    /// The lines, and how many bytes at the end are an entry of which a part is missing: another process writes it, or
+    /// was stopped while it did.
+    static func lines(of bytes: [UInt8]) -> (whole: [[UInt8]], torn: Int) {
+        var lines = bytes.split(separator: newline, omittingEmptySubsequences: false).map(Array.init)
+        guard let end = lines.last, !end.isEmpty, entry(end) == nil,
+            zip(end, beginning).allSatisfy({ $0 == $1 })
+        else { return (lines, 0) }
+        lines.removeLast()
+        return (lines, end.count)
+    }
 
     private static func entry(_ payload: some Collection<UInt8>) -> RolloutAudit? {
         (try? JSONValue(parsing: Array(payload), limits: .trustedFile)).flatMap { try? RolloutAudit($0) }
@@ -70,27 +84,21 @@ package struct RolloutAuditFile: Sendable {
     package mutating func flush() throws(BackendError) {
         let entries = waiting.sorted { $0.key < $1.key }
         guard let newest = entries.last?.key else { return }
-        try write(entries.flatMap { $0.value + [UInt8(ascii: "\n")] })
+        let file = try Self.opened(path, O_RDWR | O_CREAT)
+        defer { close(file) }
+        try append(entries.flatMap { $0.value + [Self.newline] }, to: file)
         for (number, payload) in entries { digests[number] = SHA256.label(SHA256.digest(of: payload)) }
         (waiting, last) = ([:], newest)
     }
 
     // MARK: The disk
 
-    private static func read(_ path: String) throws(BackendError) -> [UInt8] {
-        let file = try opened(path, O_RDONLY | O_CREAT)
-        defer { close(file) }
-        // The name of a new file must be as durable as its content.
-        if let slash = path.lastIndex(of: "/") {
-            flush(directory: slash == path.startIndex ? "/" : String(path[..<slash]))
-        } else {
-            flush(directory: ".")
-        }
+    private func read(_ file: Int32) throws(BackendError) -> [UInt8] {
         var bytes: [UInt8] = []
         var part = [UInt8](repeating: 0, count: 65_536)
         while true {
             let count = Glibc.read(file, &part, part.count)
-            guard count >= 0 else { throw fault("read", path) }
+            guard count >= 0 else { throw fault("read") }
             guard count > 0 else { return bytes }
             bytes += part[..<count]
         }
@@ -103,24 +111,33 @@ package struct RolloutAuditFile: Sendable {
         close(descriptor)
     }
 
-    /// In one call, so that lines of two controllers do not mix.
-    private func write(_ bytes: [UInt8]) throws(BackendError) {
-        let file = try Self.opened(path, O_WRONLY | O_APPEND | O_CREAT)
-        defer { close(file) }
-        guard Glibc.write(file, bytes, bytes.count) == bytes.count, fsync(file) == 0 else {
-            throw Self.fault("append to", path)
+    /// Appends all of it, or nothing: half a line would spoil the next one.
+    private func append(_ bytes: [UInt8], to file: Int32) throws(BackendError) {
+        let end = lseek(file, 0, SEEK_END)
+        guard end >= 0 else { throw fault("append to") }
+        var place = 0
+        while place < bytes.count {
+            let count = bytes[place...].withUnsafeBytes { Glibc.write(file, $0.baseAddress, $0.count) }
+            guard count > 0 else {
+                let error = fault("append to")
+                _ = ftruncate(file, end)
+                throw error
+            }
+            place += count
         }
+        guard fsync(file) == 0 else { throw fault("append to") }
     }
 
-    private func cut(to size: Int) throws(BackendError) {
-        guard truncate(path, off_t(size)) == 0 else { throw Self.fault("cut", path) }
-    }
-
+    /// The file, for this process alone until it is closed: no one cuts or reads what another one writes.
     private static func opened(_ path: String, _ access: Int32) throws(BackendError) -> Int32 {
         let file = open(path, access | O_CLOEXEC, 0o644)
         guard file >= 0 else { throw fault("open", path) }
+        // A file system without locks has one writer, as before.
+        while flock(file, LOCK_EX) != 0, errno == EINTR {}
         return file
     }
+
+    private func fault(_ what: String) -> BackendError { Self.fault(what, path) }
 
     private static func fault(_ what: String, _ path: String) -> BackendError {
         BackendError(.invalid, "\(what) the audit \(path): \(String(cString: strerror(errno)))")

@@ -133,28 +133,61 @@ package struct RolloutReader: Sendable {
 
     // MARK: The audit
 
+    /// How often the entries are read again when a controller writes meanwhile.
+    private static let readings = 3
+
     /// The entries that the broker keeps.
+    ///
+    /// A controller may write meanwhile: a fault is one only when the same entries have it again.
     package func history() async throws -> RolloutHistory {
         try await BackendSession.with(settings, required: [topics.audits(of: group)]) { session in
-            var payloads: [String: [UInt8]] = [:]
-            _ = try await session.readRetained(within: .seconds(5)) { payloads[$0.topic] = $0.payload }
-            if payloads.isEmpty { payloads = try await eachSlot(in: session) }
-            return RolloutHistory(Array(payloads.values))
+            var slots: [Int64: [UInt8]] = [:]
+            try await read(&slots, in: session)
+            if slots.isEmpty {
+                // Some brokers keep nothing for a filter with a wildcard.
+                for slot in 0..<RolloutAudit.ring {
+                    _ = await session.subscribe(topics.audit(of: group, slot: slot))
+                }
+                try await read(&slots, in: session)
+            }
+            var history = RolloutHistory(Array(slots.values))
+            for _ in 0..<Self.readings where !history.isWhole {
+                // What was written meanwhile is on its way, or has come; the broker sends the rest anew.
+                let known = slots
+                _ = await session.subscribe(topics.audits(of: group))
+                try await read(&slots, in: session)
+                history = RolloutHistory(Array(slots.values))
+                if slots == known { break }
+            }
+            return history
         }
     }
 
-    /// Some brokers keep nothing for a filter with a wildcard.
-    private func eachSlot(in session: BackendSession) async throws -> [String: [UInt8]] {
-        for slot in 0..<RolloutAudit.ring {
-            _ = await session.subscribe(topics.audit(of: group, slot: slot))
+    /// What comes on other topics is no entry: on a connection that is shared that may be a reply to somebody else.
+    private func read(_ slots: inout [Int64: [UInt8]], in session: BackendSession) async throws {
+        _ = try await session.readRetained(within: .seconds(5)) { message in
+            guard case (group, .audit(let slot))? = topics.rollout(message.topic) else { return }
+            slots[slot] = message.payload
         }
-        var payloads: [String: [UInt8]] = [:]
-        _ = try await session.readRetained(within: .seconds(5)) { payloads[$0.topic] = $0.payload }
-        return payloads
     }
 }
 
 extension RolloutDirector.Kept {
+    /// The roll-out that must end before another one begins; nil when there is none.
+    ///
+    /// One that nobody steers and whose map lies where it is to be has done all that it can: only some agent has not
+    /// said so, and a new roll-out must not wait for that one.
+    package var unfinished: RolloutControl? {
+        guard let control, !control.state.isOver else { return nil }
+        let map: RolloutControl.MapID? =
+            switch control.state {
+            case .takingBack: control.base
+            case .promoting: control.next
+            default: nil
+            }
+        return map != nil && lease == nil && base?.id.digest == map?.digest ? nil : control
+    }
+
     /// What the controller says, as long as it speaks of the same document; else what the document alone says.
     package func status(of group: String) -> RolloutStatus? {
         guard let control else { return nil }

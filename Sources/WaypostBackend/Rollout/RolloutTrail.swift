@@ -56,6 +56,9 @@ public struct RolloutHistory: Sendable, Hashable {
     /// Where the chain is broken: each a sentence; empty when every entry names the one before.
     public let faults: [String]
 
+    /// The entries of a file, an entry a line, to which another process may be adding one just now.
+    package init(file bytes: [UInt8]) { self.init(RolloutAuditFile.lines(of: bytes).whole) }
+
     /// - Parameter payloads: The entries as they are kept, in any order.
     package init(_ payloads: [[UInt8]]) {
         var read: [Int64: (entry: RolloutAudit, payload: [UInt8], digest: String)] = [:]

@@ -33,7 +33,7 @@ struct RolloutWatchCommand: RolloutVerb {
         commandName: "watch",
         abstract: "Follow a roll-out until it ends: its stages as a bar, each gate with its number.",
         discussion: """
-            Exit status: 0 done, 1 taken back, 3 paused.
+            Exit status: 0 done, 1 taken back, 3 paused and without a controller.
 
             Examples:
               waypost rollout watch --group lobby
@@ -67,7 +67,8 @@ extension RolloutStatus {
         switch state {
         case "done": .done
         case "taken-back": .takenBack(why: why ?? "")
-        case "paused": .paused(why: why ?? "")
+        // As long as somebody steers it, a breach still takes it back.
+        case "paused" where holder == nil: .paused(why: why ?? "")
         default: nil
         }
     }
@@ -103,8 +104,7 @@ struct RolloutHistoryCommand: RolloutVerb {
             guard target.group == nil else {
                 throw CommandError(.usage, "use --group for what the broker keeps, or --file for a file")
             }
-            let bytes = try InputFile.read(file, purpose: "audit")
-            history = RolloutHistory(bytes.split(separator: UInt8(ascii: "\n")).map(Array.init))
+            history = RolloutHistory(file: try InputFile.read(file, purpose: "audit"))
         } else {
             history = try await RolloutReader(session.resolved(), group: target.name).history()
         }
