@@ -18,11 +18,9 @@ struct RolloutCaseTests {
         scene.options.dwells = [.seconds(20)]
         change(&scene)
         try scene.start()
-        while scene.control?.stage != 2 {
-            scene.advance(seconds: 1)
-            let isRunning = scene.director != nil
-            try #require(isRunning, "\(scene.outcome as Any)")
-        }
+        scene.run { $0.control?.stage == 2 || $0.paused != nil }
+        let isRunning = scene.director != nil && scene.paused == nil
+        try #require(isRunning, "\(scene.outcome as Any), \(scene.paused ?? "")")
         return scene
     }
 
@@ -146,7 +144,7 @@ struct RolloutCaseTests {
         let index = try #require(
             scene.crowd.agents.indices.first { scene.control?.chooses(scene.crowd.agents[$0].name) == false })
         for message in scene.crowd.lose(index) { scene.publish(message) }
-        while scene.control?.stage != 4, scene.director != nil { scene.advance(seconds: 1) }
+        scene.run { $0.control?.stage == 4 }
         scene.arrive(index)
         #expect(scene.crowd.isOnNext(index, at: scene.now))
     }
@@ -245,7 +243,7 @@ struct RolloutCaseTests {
         for _ in 0..<5 { _ = scene.crowd.agents[index].member.count(failing: true, at: scene.now) }
         scene.publish(scene.crowd.applied(index, at: scene.now))
         #expect(!scene.crowd.isOnNext(index, at: scene.now))
-        while scene.control?.state != .promoting, scene.director != nil { scene.advance(seconds: 1) }
+        scene.run { $0.control?.state == .promoting }
         scene.run()
         #expect(scene.outcome == .done)
         // The promoted map is its own, whatever the guard said.

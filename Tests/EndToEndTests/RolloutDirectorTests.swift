@@ -1,3 +1,4 @@
+import Foundation
 import MQTTLink
 import TestSupport
 import Testing
@@ -36,13 +37,19 @@ struct RolloutDirectorTests {
         #expect(below == below.sorted() && below.first == 0 && below.last == .max)
     }
 
-    @Test func `the same at ten thousand agents`() throws {
-        var scene = try RolloutScene(10_000)
+    /// `WAYPOST_ROLLOUT_AGENTS` sets how many, for the night.
+    @Test func `the same at very many agents`() throws {
+        let count = Self.number("WAYPOST_ROLLOUT_AGENTS") ?? 1_000
+        var scene = try RolloutScene(count)
         (scene.options.dwells, scene.crowd.weather.opens) = ([.seconds(10)], 0.2)
         try scene.start()
         scene.advance(seconds: 600, step: 2_000)
         #expect(scene.outcome == .done)
-        #expect(scene.revisions == [42: 10_000])
+        #expect(scene.revisions == [42: count])
+    }
+
+    private static func number(_ name: String) -> Int? {
+        ProcessInfo.processInfo.environment[name].flatMap { Int($0) }
     }
 
     @Test(arguments: [Code.noRoute, .notAllowed])
@@ -112,31 +119,28 @@ struct RolloutDirectorTests {
         var scene = try RolloutScene(1_000)
         scene.crowd.weather.refusing = "1.9.0"
         try scene.start()
-        scene.run()
-        guard case .paused(let why)? = scene.outcome else {
-            Issue.record("\(scene.outcome as Any)")
-            return
-        }
+        scene.run { $0.paused != nil }
+        let why = try #require(scene.paused)
         #expect(why.hasPrefix("candidate: "), "\(why)")
-        #expect(scene.control?.state == .paused)
         #expect(scene.onNext > 0)
+        // Somebody decides; until then it is watched.
+        scene.advance(seconds: 600)
+        #expect(scene.outcome == nil && scene.onNext > 0)
     }
 
     @Test func `health that turns red pauses it`() throws {
         var scene = try RolloutScene(1_000)
         scene.crowd.weather.reddening = 0.8
         try scene.start()
-        scene.run()
-        guard case .paused(let why)? = scene.outcome else {
-            Issue.record("\(scene.outcome as Any)")
-            return
-        }
+        scene.run { $0.paused != nil }
+        let why = try #require(scene.paused)
         #expect(why.hasPrefix("health: "), "\(why)")
     }
 
     @Test func `no traffic is neither good nor bad: it pauses, unless that is allowed`() throws {
         var scene = try RolloutScene(200)
         (scene.crowd.weather.opens, scene.crowd.weather.failures) = (0, 0)
+        scene.options.pauseLimit = .seconds(30)
         try scene.start()
         scene.run()
         guard case .paused(let why)? = scene.outcome else {
@@ -144,6 +148,7 @@ struct RolloutDirectorTests {
             return
         }
         #expect(why.hasPrefix("inconclusive: "), "\(why)")
+        #expect(why.hasSuffix("is there traffic on the changed URLs?"), "\(why)")
         scene.options.allowsNoTraffic = true
         try scene.begin(.resume)
         scene.run()
@@ -157,11 +162,8 @@ struct RolloutDirectorTests {
         scene.crowd.weather.opens = 5
         try scene.start()
         // Half of them have it when it turns bad.
-        while scene.control?.stage != 3 || scene.onNext < 800 {
-            scene.advance(seconds: 1)
-            let isRunning = scene.outcome == nil
-            try #require(isRunning, "\(scene.outcome as Any)")
-        }
+        scene.run { $0.control?.stage == 3 && $0.onNext >= 800 }
+        #expect(scene.onNext >= 800, "\(scene.outcome as Any), \(scene.paused ?? "")")
         scene.options.limit = nil
         scene.crowd.weather.failing = 1
         let controls = scene.published.count { $0.topic == scene.topics.rollout(of: "lobby") }
@@ -177,9 +179,11 @@ struct RolloutDirectorTests {
         #expect(!scene.published.suffix(4).contains { $0.topic == scene.topics.map(of: .group("lobby")) })
     }
 
-    @Test func `over 200 good roll-outs there is at most one false alarm`() throws {
+    /// `WAYPOST_ROLLOUT_SEEDS` sets how many, for the night; one in two hundred may be a false alarm.
+    @Test func `good roll-outs raise hardly a false alarm`() throws {
         var alarms: [String] = []
-        for seed in 1...200 as ClosedRange<UInt64> {
+        let count = Self.number("WAYPOST_ROLLOUT_SEEDS") ?? 5
+        for seed in 1...UInt64(count) {
             var scene = try RolloutScene(150, seed: seed)
             scene.crowd.weather.failures = 0.3
             scene.crowd.weather.flapping = 0.02
@@ -189,7 +193,7 @@ struct RolloutDirectorTests {
             if case .done? = scene.outcome { continue }
             alarms.append("seed \(seed): \(scene.outcome.map { "\($0)" } ?? "not ended")")
         }
-        #expect(alarms.count <= 1, "\(alarms)")
+        #expect(alarms.count * 200 <= count, "\(alarms)")
     }
 
     @Test func `who watches hears how each stage ended, before the next one begins`() throws {
@@ -224,11 +228,8 @@ struct RolloutDirectorTests {
         (scene.options.tail, scene.options.limit) = (.seconds(600), nil)
         try scene.start()
         if hasKey { scene.director?.signer = signer }
-        while scene.control?.state != .done {
-            scene.advance(seconds: 1)
-            let isRunning = scene.director != nil
-            try #require(isRunning, "\(scene.outcome as Any)")
-        }
+        scene.run { $0.control?.state == .done }
+        #expect(scene.control?.state == .done, "\(scene.outcome as Any), \(scene.paused ?? "")")
         for index in 0..<10 {
             scene.publish(
                 scene.crowd.fail(index, .noRoute, "scheme://router/demo", "gone", .router, at: scene.now))
@@ -256,11 +257,8 @@ struct RolloutDirectorTests {
         scene.options.tail = .seconds(600)
         scene.options.limit = nil
         try scene.start()
-        while scene.control?.state != .done {
-            scene.advance(seconds: 1)
-            let isRunning = scene.director != nil
-            try #require(isRunning, "\(scene.outcome as Any)")
-        }
+        scene.run { $0.control?.state == .done }
+        #expect(scene.control?.state == .done, "\(scene.outcome as Any), \(scene.paused ?? "")")
         #expect(scene.revisions == [42: 300])
         // Now its URLs fail; agents count them no more, but report them.
         for index in 0..<10 {

@@ -1,6 +1,6 @@
 import MQTTLink
 import Waypost
-import WaypostMessages
+package import WaypostMessages
 import WaypostTools
 
 /// Asks agents that have the new map where the URLs lead that it changes, and compares it with what their routes and
@@ -14,6 +14,8 @@ struct RolloutCanary: Sendable {
     let next: RolloutDirector.Document
     let base: RolloutDirector.Document?
 
+    private var layer: String { "@\(group)" }
+
     /// URLs of entries without a condition: those with one depend on what only the agent knows.
     private var urls: [String] {
         let changes = RelocationChanges(from: base?.entries ?? [], to: next.entries).list
@@ -25,38 +27,57 @@ struct RolloutCanary: Sendable {
             .filter { seen.insert($0).inserted }
     }
 
-    /// What differs, each a sentence; nil when no agent could be asked.
-    func differences(at agents: [String]) async -> [String]? {
+    /// What these agents answer; those that say nothing are left out.
+    func answers(of agents: [String]) async -> [CanaryAnswer] {
         let urls = Array(urls.prefix(ResolveRequest.maximumURLs))
-        guard !urls.isEmpty else { return [] }
-        var found: [String]?
+        var found: [CanaryAnswer] = []
         for agent in agents {
-            guard let list = try? await differences(urls, at: agent) else { continue }
-            found = (found ?? []) + list
+            guard let answer = try? await answer(to: urls, of: agent) else { continue }
+            found.append(answer)
         }
         return found
     }
 
-    private func differences(_ urls: [String], at agent: String) async throws -> [String]? {
+    private func answer(to urls: [String], of agent: String) async throws -> CanaryAnswer? {
+        // Nothing is asked, and nothing differs.
+        guard !urls.isEmpty else { return CanaryAnswer(agent: agent, inForce: next.id) }
         let contract = try await ContractReader(settings).contract(of: agent, within: .seconds(3))
         let wait = ReplyWait(atMost: Self.patience)
         let answers = try await MapReader(settings, wait).layers(of: .agent(agent))
         guard let layers = answers.values.first?.value.layers.map(\.wire),
             let stage = MapStage(contract, layers),
-            (try? stage.relocate(RelocationLayer(name: "@\(group)", entries: next.entries))) != nil
+            (try? stage.relocate(RelocationLayer(name: layer, entries: next.entries))) != nil
         else { return nil }
         // What depends on the agent in other layers can't be foretold either.
         let isPlain = layers.allSatisfy { layer in
-            layer.name == "@\(group)"
+            layer.name == self.layer
                 || layer.relocationEntries.allSatisfy { $0.when == nil && $0.except.isEmpty }
         }
         guard isPlain else { return nil }
-        return try await URLResolver(settings, wait).resolve(urls, at: agent).compactMap { resolved in
+        let answer = try await URLResolver(settings, wait).answer(urls, at: agent)
+        let differences = answer.routes.compactMap { resolved -> String? in
             let here = stage.resolve(resolved.url)
             let there =
                 resolved.failure.map { "\($0.code.number) \($0.code.name)" } ?? resolved.route
                 ?? resolved.final
             return here == there ? nil : "\(resolved.url) leads to \(there) on \(agent), not to \(here)"
         }
+        let inForce = answer.inForce?.first { $0.name == layer }.map {
+            RolloutControl.MapID(revision: $0.revision, digest: $0.digest)
+        }
+        return CanaryAnswer(agent: agent, inForce: inForce, differences: differences)
+    }
+}
+
+/// Where URLs lead at an agent that was asked during a roll-out.
+package struct CanaryAnswer: Sendable, Hashable {
+    package var agent: String
+    /// The group's map under which it answered; nil when that is not known, or when it had none.
+    package var inForce: RolloutControl.MapID?
+    /// The URLs that lead elsewhere than foretold, each a sentence.
+    package var differences: [String]
+
+    package init(agent: String, inForce: RolloutControl.MapID?, differences: [String] = []) {
+        (self.agent, self.inForce, self.differences) = (agent, inForce, differences)
     }
 }

@@ -180,7 +180,7 @@ package struct RolloutController: Sendable {
             guard session.loss.dropped == dropped else {
                 throw BackendError(.noBroker, "messages came faster than they were read; reading all again")
             }
-            if let differences = answers.take() { director.resolved(differences) }
+            if let found = answers.take() { director.resolved(found) }
             last = Self.now
             director.advance(to: last)
             if let end = director.takeEndOfStage() { observe(end) }
@@ -208,10 +208,7 @@ package struct RolloutController: Sendable {
                 guard let next = director.next else { break }
                 let canary = RolloutCanary(
                     settings: settings, group: group, next: next, base: director.base)
-                Task {
-                    let found = await canary.differences(at: agents)
-                    answers.came(found)
-                }
+                Task { answers.came(await canary.answers(of: agents)) }
             }
             director.done(step, at: Self.now)
         }
@@ -230,12 +227,12 @@ extension RolloutDirector.Order {
 
 /// What canaries said, until somebody takes it.
 private final class CanaryAnswers: Sendable {
-    private let differences = Guarded<[String]?>(nil)
+    private let answers = Guarded<[CanaryAnswer]?>(nil)
 
-    func came(_ list: [String]?) { differences.withLock { $0 = list } }
+    func came(_ list: [CanaryAnswer]) { answers.withLock { $0 = list } }
 
-    func take() -> [String]? {
-        differences.withLock { list in
+    func take() -> [CanaryAnswer]? {
+        answers.withLock { list in
             defer { list = nil }
             return list
         }

@@ -18,6 +18,14 @@ extension RolloutDirector {
         case takeBack(why: String)
         /// To all agents, whatever the gates say.
         case promote
+
+        /// Whether it can be followed while agents go back.
+        fileprivate var goesWithGoingBack: Bool {
+            switch self {
+            case .resume, .takeBack: true
+            case .start, .pause, .advance, .promote: false
+            }
+        }
     }
 
     // MARK: Beginning
@@ -31,10 +39,11 @@ extension RolloutDirector {
         if case .start(let id, let candidate, let why) = order {
             try start(id, candidate, why: why, at: now)
         } else {
-            try takeOver(at: now)
+            try takeOver(for: order, at: now)
         }
         fleet.keepReports(of: control?.id)
-        evidence = RolloutEvidence(fleet, control, at: now)
+        fleet.beginStage(isFirst: true)
+        evidence = RolloutEvidence(at: now)
         if case .start = order {} else { evidence.takeOver(fleet, of: control?.id, at: now) }
         chosenByStage = Array(repeating: nil, count: control?.stages.count ?? 0)
         renewLease(at: now)
@@ -42,20 +51,21 @@ extension RolloutDirector {
         if let lease = pending.popLast() { pending.insert(lease, at: 0) }
         switch order {
         case .start: break
-        case .resume where control?.state.hasCandidate == true && next == nil:
-            takeBack("the broker has lost the new map", at: now)
-        case .resume: change(control?.state == .paused ? .running : nil, "resume", why: nil)
-        case .pause(let why): pause(why)
+        case .resume: resume(at: now)
+        case .pause(let why): pause(why, isWatched: false, at: now)
         case .advance: nextStage(why: "advance", at: now)
-        case .takeBack(let why): takeBack(why, at: now)
-        case .promote: promote(why: "promote")
+        case .takeBack(let why):
+            // It may be on its way, and nobody there to see it through.
+            if let action = state.goBack(why) { perform(action, at: now) } else { resume(at: now) }
+        case .promote: promote(why: "promote", at: now)
         }
+        assert(isConsistent)
     }
 
     private mutating func start(
         _ id: String, _ candidate: Document, why: String?, at now: Int64
     ) throws(BackendError) {
-        if let running = kept.control, !running.state.isOver {
+        if let running = kept.unfinished {
             throw BackendError(
                 .notSent,
                 "roll-out \(running.id) of @\(group) is \(running.state.rawValue); see: waypost rollout status --group \(group)"
@@ -70,7 +80,7 @@ extension RolloutDirector {
                 .notSent,
                 "the map needs a rev above \(kept.base?.id.revision ?? 0), which is in force in @\(group)")
         }
-        (base, next) = (kept.base, candidate)
+        (base, next, groupMap) = (kept.base, candidate, kept.base)
         changed = ChangedURLs(from: base?.entries ?? [], to: candidate.entries)
         needNoTrafficOnNothing()
         highestRevision = max(highestRevision, revision)
@@ -86,34 +96,57 @@ extension RolloutDirector {
         first.silent = options.revertsWhenSilent ? .revert : .keep
         first.limit = options.limit
         control = first
-        add(topics.candidate(of: group), candidate.payload)
-        add(topics.rollout(of: group), first.encoded())
+        state.stageBegan()
+        add(groupTopics.candidate, candidate.payload)
+        add(groupTopics.control, first.encoded())
         write("start", why: why)
     }
 
-    private mutating func takeOver(at now: Int64) throws(BackendError) {
+    private mutating func takeOver(for order: Order, at now: Int64) throws(BackendError) {
         guard var control = kept.control else {
             throw BackendError(.notSent, "there is no roll-out in @\(group)")
         }
-        guard !control.state.isOver else {
+        let isGoingBack = control.state == .takingBack
+        guard !control.state.isOver, !isGoingBack || order.goesWithGoingBack else {
             throw BackendError(.notSent, "roll-out \(control.id) of @\(group) is \(control.state.rawValue)")
         }
+        returnOrder = isGoingBack ? control.order : nil
         // The controller before this one is refused by the agents from now on.
         control.epoch = highestEpoch + 1
         self.control = control
         options.stages = control.stages
+        let map = kept.base
         next = kept.candidate.flatMap { $0.id.digest == control.next.digest ? $0 : nil }
-        base = kept.base.flatMap { $0.id.digest == control.base?.digest ? $0 : nil }
-        isPromoted = kept.base?.id.digest == control.next.digest
-        if isPromoted { next = next ?? kept.base }
+        base = map.flatMap { $0.id.digest == control.base?.digest ? $0 : nil }
+        let isPromoted = map?.id.digest == control.next.digest
+        if isPromoted { next = next ?? map }
+        let isRestored = isGoingBack && map?.id.revision ?? 0 > control.next.revision ?? 0
+        groupMap = isPromoted || isRestored ? map : base
         changed = next.map { ChangedURLs(from: base?.entries ?? [], to: $0.entries) }
         needNoTrafficOnNothing()
         highestRevision = max(highestRevision, control.next.revision ?? 0)
+        state.tookOver(control, isPromoted: isPromoted, isRestored: isRestored, at: now)
     }
 
     /// There is no traffic to wait for on the URLs of a map that changes none.
     private mutating func needNoTrafficOnNothing() {
         if changed?.subjects.isEmpty == true { options.allowsNoTraffic = true }
+    }
+
+    /// Goes on where another controller, or a person, stopped.
+    private mutating func resume(at now: Int64) {
+        switch state {
+        case .restoring(let back) where groupMap?.id.digest == next?.id.digest:
+            // The one before ended just before it published the map.
+            perform(.restore(why: back.why), at: now)
+        case .takingBack, .restoring, .promoting: change(nil, "resume", why: nil)
+        case _ where next == nil:
+            if let action = state.goBack("the broker has lost the new map") { perform(action, at: now) }
+        case .paused(let pause) where pause.isPromoted: promote(why: "resume", at: now)
+        default:
+            state.stageBegan()
+            change(.running, "resume", why: nil)
+        }
     }
 
     /// The broker has a control document.
@@ -123,14 +156,15 @@ extension RolloutDirector {
         case .running where published.below == 0:
             enter(published.stage, why: "stage \(published.stage + 1)", at: now)
         case .running:
-            let chosen = fleet.agents.count { published.chooses($0.key, $0.value.number) }
+            let chosen = fleet.agents.values.count(where: \.isChosen)
             if chosenByStage.indices.contains(published.stage) { chosenByStage[published.stage] = chosen }
         case .promoting:
-            if let next, !isPromoted {
-                add(topics.map(of: .group(group)), next.payload)
-                isPromoted = true
+            if let next, case .promoting(_, isPublished: false) = state {
+                add(groupTopics.map, next.payload)
+                groupMap = next
+                state.mapWasPublished()
             }
-        case .takenBack, .done: add(topics.candidate(of: group), [])
+        case .takenBack, .done: add(groupTopics.candidate, [])
         default: break
         }
     }
@@ -139,20 +173,20 @@ extension RolloutDirector {
 
     /// Publishes another control document, and what is to be remembered of it.
     mutating func change(
-        _ state: RolloutControl.State?, _ event: String, why: String?,
+        _ word: RolloutControl.State?, _ event: String, why: String?,
         _ body: (inout RolloutControl) -> Void = { _ in }
     ) {
         guard var control else { return }
         control.sequence += 1
-        if let state { control.state = state }
+        if let word { control.state = word }
         control.author = holder.name
         control.why = why ?? event
         control.at = wall(clock.last)
         body(&control)
         self.control = control
         // What waits was decided before this.
-        pending.removeAll { Self.isOf($0, topics.rollout(of: group)) }
-        add(topics.rollout(of: group), control.encoded())
+        pending.removeAll { Self.isOf($0, groupTopics.control) }
+        add(groupTopics.control, control.encoded())
         write(event, why: why)
     }
 
@@ -176,61 +210,73 @@ extension RolloutDirector {
     mutating func enter(_ stage: Int, why: String, at now: Int64) {
         guard let control, control.stages.indices.contains(stage) else { return }
         let numbers = fleet.numbers(without: control.exclude)
-        let below = max(control.below, control.stages[stage].below(online: numbers))
+        let below = control.stages[stage].below(online: numbers, atLeast: control.below)
+        let chosen = fleet.counts.chosen
+        state.stageBegan()
         change(.running, "stage", why: why) {
             $0.stage = stage
             $0.below = below
         }
+        // One that adds nobody has shown what the one before has shown.
+        if control.below > 0, fleet.counts.chosen == chosen { return }
         // Those that are chosen from now on are no control group any more.
-        if let control = self.control { evidence.nextStage(fleet, control, at: now) }
+        fleet.beginStage(isFirst: false)
+        evidence.nextStage(at: now)
     }
 
     mutating func nextStage(why: String, at now: Int64) {
         guard let control else { return }
         stageEnds(at: now)
-        if control.stage + 1 < control.stages.count {
+        if control.stage + 1 < control.stages.count, !state.isPromoted {
             enter(control.stage + 1, why: why, at: now)
         } else {
-            promote(why: why)
+            promote(why: why, at: now)
         }
     }
 
-    mutating func pause(_ why: String) {
-        guard control?.state == .running || control?.state == .promoting else { return }
-        change(.paused, "pause", why: why)
+    /// - Parameter isWatched: Whether the gates go on: a breach still takes it back.
+    mutating func pause(_ why: String, isWatched: Bool = true, at now: Int64) {
+        if state.pauseBegan(why, isWatched: isWatched, at: now) { change(.paused, "pause", why: why) }
     }
 
-    package mutating func takeBack(_ why: String, at now: Int64) {
-        guard let control, !control.state.isOver, control.state != .takingBack else { return }
-        breach = now
-        if isPromoted {
-            // Agents have no other map any more: the one before comes again under a higher revision.
-            restore(why, at: now)
-        } else {
+    /// Does what follows from what happened.
+    private mutating func perform(_ action: RolloutState.Action, at now: Int64) {
+        switch action {
+        case .pause(let why): pause(why, at: now)
+        case .takeBack(let why):
+            state.returnBegan(why, isRestoring: false, at: now)
+            fleet.awaitReturn()
             change(.takingBack, "take-back", why: why) { $0.below = 0 }
+            returnOrder = control?.order
+        case .restore(let why): restore(why, at: now)
         }
     }
 
-    mutating func promote(why: String) {
-        guard next != nil else { return pause("the broker has lost the new map; start again") }
+    mutating func promote(why: String, at now: Int64) {
+        guard next != nil else { return pause("the broker has lost the new map; start again", at: now) }
+        state.promotionBegan(at: now)
         change(.promoting, "promote", why: why) {
             $0.below = .max
             $0.stage = max(0, $0.stages.count - 1)
         }
     }
 
-    /// Sends the entries of the map before under a revision above all that were seen.
+    /// Sends the entries of the map before under a revision above all that were published.
     private mutating func restore(_ why: String, at now: Int64) {
-        guard let map = mapBefore else {
-            outcome = .paused(
-                why: "\(why); the map before is signed, and can't be sent again without --sign-key")
-            return
+        if let revision = control?.base?.revision, base == nil {
+            return state.ends(
+                .paused(why: "\(why); the map before, rev \(revision), is not known here: send it again"))
+        }
+        guard let payload = mapBefore, let map = Document(payload) else {
+            return state.ends(
+                .paused(why: "\(why); the map before is signed, and can't be sent again without --sign-key"))
         }
         highestRevision += 1
-        add(topics.map(of: .group(group)), map)
-        change(.takenBack, "restore", why: why) { $0.below = 0 }
-        restored = Document(map)
-        outcomeAfterPublishing = .takenBack(why: why)
+        state.returnBegan(why, isRestoring: true, at: now)
+        // In this order: one who goes on from here sees that the map is not there yet.
+        change(.takingBack, "restore", why: why) { $0.below = 0 }
+        add(groupTopics.map, payload)
+        groupMap = map
     }
 
     /// The entries of the map before under the next revision; nil when it must be signed and there is no key.
@@ -249,16 +295,28 @@ extension RolloutDirector {
         advanceClock(to: now)
         guard clock.isConnected, outcome == nil else { return }
         checkLease(at: now)
-        if let end = outcomeAfterPublishing, pending.isEmpty { outcome = end }
-        guard outcome == nil, pending.isEmpty, let control else { return }
-        switch control.state {
-        case .running: run(control, at: now)
-        case .takingBack: finishTakingBack(control, at: now)
-        case .promoting: finishPromoting(control, at: now)
-        case .done: watchTail(at: now)
-        case .paused: outcome = .paused(why: control.why ?? "paused")
-        case .takenBack: outcome = .takenBack(why: control.why ?? "taken back")
-        default: break
+        guard pending.isEmpty else { return }
+        if let control { decide(control, at: now) }
+        if pending.isEmpty { state.allWasPublished() }
+        assert(isConsistent)
+    }
+
+    private mutating func decide(_ control: RolloutControl, at now: Int64) {
+        if state.isWatching, !isStandingStill(at: now) {
+            let gates = RolloutGates(
+                evidence: evidence, fleet: fleet, control: control, options: options, now: now)
+            if let worst = gates.worst, let action = state.breached(worst) {
+                return perform(action, at: now)
+            }
+            if case .steering = state { return steer(control, gates, at: now) }
+        }
+        switch state {
+        case .paused(let pause): watch(pause, control, at: now)
+        case .promoting(let since, isPublished: true): finishPromoting(since, control, at: now)
+        case .takingBack(let back): finish(back, fleet.notBack(since: returnOrder), control, at: now)
+        case .restoring(let back): finish(back, fleet.names(on: control.next), control, at: now)
+        case .tail(let since) where now - since >= options.tail.milliseconds: state.ends(.done)
+        case .steering, .promoting, .tail, .reading, .ending, .ended: break
         }
     }
 
@@ -269,27 +327,16 @@ extension RolloutDirector {
         ).all
     }
 
-    private mutating func run(_ control: RolloutControl, at now: Int64) {
-        guard !isStandingStill(at: now) else { return }
-        let gates = RolloutGates(
-            evidence: evidence, fleet: fleet, control: control, options: options, now: now)
-        let breaches = gates.all.filter { $0.verdict == .breach }
-        if let worst = breaches.first(where: { $0.consequence == .takeBack }) {
-            return takeBack("\(worst.name): \(worst.found); the limit is \(worst.limit)", at: now)
-        }
-        if let breach = breaches.first {
-            return pause("\(breach.name): \(breach.found); the limit is \(breach.limit)")
-        }
-        askCanaries(control)
+    /// A stage in which no gate broke.
+    private mutating func steer(_ control: RolloutControl, _ gates: RolloutGates, at now: Int64) {
+        let canaries = evidence.takeCanaries(fleet)
+        if !canaries.isEmpty { pending.append(.ask(agents: canaries)) }
         let late = gates.elapsed - control.spread
         if late >= Self.pauseOfHealing, gates.areReportsMissing { sendCandidateAgain(after: late, at: now) }
-        let dwell = options.dwell(of: control.stage)
-        if gates.elapsed >= dwell {
+        if gates.elapsed >= options.dwell(of: control.stage) {
             if gates.areConclusive { return nextStage(why: "stage \(control.stage + 1) passed", at: now) }
             if gates.elapsed >= options.patience(of: control.stage) + options.grace + control.spread {
-                let silent = gates.all.filter { $0.verdict == .inconclusive }.map(\.name)
-                return pause(
-                    "inconclusive: \(silent.joined(separator: ", ")); is there traffic on the changed URLs?")
+                return pause(gates.doubts, at: now)
             }
         }
         keepAlive(control, at: now)
@@ -298,69 +345,64 @@ extension RolloutDirector {
     /// Agents that hear nothing for too long go back, or stay as they are for ever.
     private mutating func keepAlive(_ control: RolloutControl, at now: Int64) {
         guard let hold = control.hold, now - clock.controlPublished > hold / 3 else { return }
-        guard var next = self.control else { return }
+        var next = control
         next.sequence += 1
         self.control = next
         clock.controlPublished = now
-        add(topics.rollout(of: group), next.encoded())
+        add(groupTopics.control, next.encoded())
     }
 
-    private mutating func askCanaries(_ control: RolloutControl) {
-        guard !hasAsked, !evidence.applied.isEmpty else { return }
-        hasAsked = true
-        pending.append(.ask(agents: Array(evidence.applied.keys.sorted().prefix(3))))
-    }
-
-    /// Online agents that said of this roll-out that the candidate is in force, and have not said otherwise.
-    private var stillOnNext: Int {
-        fleet.agents.values.count { $0.isOnline && $0.report?.place == .next }
-    }
-
-    private mutating func finishTakingBack(_ control: RolloutControl, at now: Int64) {
-        let left = stillOnNext
-        if left == 0 {
-            recovered = recovered ?? now
-        } else if now - (breach ?? clock.controlPublished) <= options.grace + control.spread {
-            return
+    /// It stands still as long as agents have the new map, or may have it: a breach still takes it back.
+    private mutating func watch(_ pause: RolloutState.Pause, _ control: RolloutControl, at now: Int64) {
+        let counts = fleet.counts
+        let time = now - pause.since
+        let mayComeYet = counts.silent > 0 && time <= options.grace + control.spread
+        let isOnNext = counts.onNext > 0 || mayComeYet || evidence.isWaitingForLost(at: now, options.grace)
+        guard pause.isWatched, isOnNext, options.pauseLimit.map({ time < $0.milliseconds }) ?? true else {
+            return state.ends(.paused(why: pause.why))
         }
-        let back = breach.map { (recovered ?? now) - $0 }.map { time in
+        keepAlive(control, at: now)
+    }
+
+    /// How long agents may take to say what they have in force.
+    private func patience(_ control: RolloutControl) -> Int64 { options.grace + control.spread }
+
+    /// - Parameter missing: The agents that have not said that they are back.
+    private mutating func finish(
+        _ back: RolloutState.Return, _ missing: [String], _ control: RolloutControl, at now: Int64
+    ) {
+        let time = now - back.since
+        guard !missing.isEmpty else {
             let text = time < 10_000 ? "\(time / 1_000).\(time % 1_000 / 100) s" : TimeText.span(time)
-            return "all back after \(text)"
+            // Why it was taken back stays with it.
+            change(.takenBack, "taken-back", why: "\(back.why); all back after \(text)")
+            return state.ends(.takenBack(why: back.why))
         }
-        let end = left == 0 ? back : "\(left.counted("agent")) did not say so"
-        // Why it was taken back stays with it.
-        let why = [control.why, end].compactMap(\.self).joined(separator: "; ")
-        change(.takenBack, "taken-back", why: why)
-        outcomeAfterPublishing = .takenBack(why: control.why ?? "taken back")
+        guard time > patience(control) else { return }
+        let who = "\(missing.count.counted("agent")) did not say to be back: \(Self.names(missing))"
+        change(nil, "unconfirmed", why: "\(back.why); \(who)")
+        state.ends(.paused(why: "\(who); it is being taken back: \(back.why)"))
     }
 
-    private mutating func finishPromoting(_ control: RolloutControl, at now: Int64) {
-        let online = fleet.agents.values.filter(\.isOnline)
-        let there = online.count { $0.map?.digest == control.next.digest }
-        guard there * 100 >= online.count * 95 else {
-            let limit = 10 * (options.grace + control.spread)
-            if now - clock.controlPublished > limit {
-                pause("only \(there) of \(online.count) agents say that they have the map")
-            }
-            return
+    private mutating func finishPromoting(_ since: Int64, _ control: RolloutControl, at now: Int64) {
+        let missing = fleet.names(notOn: control.next, at: now)
+        let online = fleet.counts.online
+        let found = "\(online - missing.count) of \(online.counted("agent"))"
+        guard !missing.isEmpty else {
+            state.promotionEnded(at: now)
+            return change(.done, "done", why: found)
         }
-        change(.done, "done", why: "\(there) of \(online.count) agents")
-        clock.done = now
+        guard now - since > 10 * patience(control) else { return }
+        let why = "\(found) say that they have the map; not \(Self.names(missing))"
+        guard missing.count * 20 <= online else { return pause(why, at: now) }
+        change(nil, "unconfirmed", why: why)
+        state.ends(.paused(why: "promoted, and \(why)"))
     }
 
-    /// A breach in the tail takes the map back that is in force.
-    private mutating func watchTail(at now: Int64) {
-        guard let done = clock.done, now - done < options.tail.milliseconds, let control else {
-            outcome = .done
-            return
-        }
-        let gates = RolloutGates(
-            evidence: evidence, fleet: fleet, control: control, options: options, now: now)
-        guard !isStandingStill(at: now),
-            let worst = gates.all.first(where: { $0.verdict == .breach && $0.consequence == .takeBack })
-        else { return }
-        breach = now
-        restore("\(worst.name): \(worst.found); the limit is \(worst.limit)", at: now)
+    /// A few of them, and how many more there are.
+    private static func names(_ agents: [String]) -> String {
+        let shown = agents.sorted().prefix(20).joined(separator: ", ")
+        return shown + (agents.count > 20 ? " and \(agents.count - 20) more" : "")
     }
 
     // MARK: The lease
@@ -381,7 +423,7 @@ extension RolloutDirector {
         clock.leasePublished = now
         clock.leaseUnseen = clock.leaseUnseen ?? now
         // What people watch must not push out what agents wait for.
-        add(topics.lease(of: group), lease.encoded())
+        add(groupTopics.lease, lease.encoded())
     }
 
     // MARK: What it looks like
@@ -395,14 +437,9 @@ extension RolloutDirector {
                 name: stage.description,
                 agents: chosenByStage.indices.contains(index) ? chosenByStage[index] : nil)
         }
-        for (name, agent) in fleet.agents where agent.isOnline {
-            status.online += 1
-            let isOnNext = agent.report?.place == .next
-            if isOnNext { status.onNext += 1 }
-            guard control.chooses(name, agent.number) else { continue }
-            status.chosen += 1
-            if !isOnNext { status.notOnNext[agent.report?.reason.rawValue ?? "silent", default: 0] += 1 }
-        }
+        let counts = fleet.counts
+        (status.online, status.chosen, status.onNext) = (counts.online, counts.chosen, counts.onNext)
+        status.notOnNext = counts.notOnNext
         status.gates = gates(at: now)
         status.standstill = standstill(at: now)
         if control.state == .running {

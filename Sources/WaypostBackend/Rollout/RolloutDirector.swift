@@ -11,7 +11,7 @@ package struct RolloutDirector: Sendable {
     package enum Step: Sendable, Hashable {
         /// Publish this, and say so with ``RolloutDirector/done(_:at:)``.
         case publish(MQTTMessage)
-        /// Ask some of these agents where the URLs lead, and say what differs with ``RolloutDirector/resolved(_:)``.
+        /// Ask these agents where the URLs lead, and say what they answer with ``RolloutDirector/resolved(_:)``.
         case ask(agents: [String])
     }
 
@@ -55,8 +55,26 @@ package struct RolloutDirector: Sendable {
         package init() {}
     }
 
+    /// The group's topics, which each message is compared with.
+    struct GroupTopics: Sendable {
+        let map: String
+        let candidate: String
+        let control: String
+        let lease: String
+        let audits: String
+
+        init(_ topics: Topics, _ group: String) {
+            map = topics.map(of: .group(group))
+            candidate = topics.candidate(of: group)
+            control = topics.rollout(of: group)
+            lease = topics.lease(of: group)
+            audits = control + "/log/"
+        }
+    }
+
     package let group: String
     package let topics: Topics
+    let groupTopics: GroupTopics
     package var options: RolloutOptions
     package let holder: Holder
     /// What is added to our monotonic clock to have the time of day.
@@ -66,9 +84,11 @@ package struct RolloutDirector: Sendable {
     /// The map in force before, and the new one.
     package var base: Document?
     package var next: Document?
+    /// The one that is to lie in the place of the group's map now; nil when that is not known, or there is none.
+    var groupMap: Document?
     package var changed: ChangedURLs?
     /// The control document that we stand for.
-    package var control: RolloutControl?
+    package internal(set) var control: RolloutControl? { didSet { fleet.select(control) } }
     package var fleet: RolloutFleet
     package var evidence: RolloutEvidence
     package var trail = RolloutTrail()
@@ -76,28 +96,23 @@ package struct RolloutDirector: Sendable {
     package var foreseen: Set<Int>?
     /// What is to be done, in this order.
     var pending: [Step] = []
-    package internal(set) var outcome: RolloutOutcome?
-    /// The highest epoch that anybody was seen to use, and the highest revision.
+    var state = RolloutState.reading
+    /// The highest epoch and the highest revision of the documents of those who may give orders: what a member says
+    /// of itself steers no other.
     var highestEpoch: Int64 = 0
     package var highestRevision: Int64 = 0
     var clock: Clock
-    /// Whether canaries were asked.
-    var hasAsked = false
     /// How many agents each stage chose.
     var chosenByStage: [Int?] = []
-    /// When a take-back was decided on, and when the last agent said that it is back; in milliseconds.
-    package internal(set) var breach: Int64?
-    package internal(set) var recovered: Int64?
-    /// Whether the new map was published in the place of the old one.
-    var isPromoted = false
-    /// What was published in the place of a promoted map.
-    var restored: Document?
+    /// The document by which agents went back; what they say under it, or a later one, is an answer to it.
+    var returnOrder: RolloutControl.Order?
     /// How the stage ended that was over last, until somebody takes it.
     private var endOfStage: RolloutStatus?
     /// Signs the map before when it comes again; nil where maps are not signed.
     package var signer: Signer?
-    /// How it ends when all of it is published.
-    var outcomeAfterPublishing: RolloutOutcome?
+
+    /// How it ended; nil while it goes on.
+    package var outcome: RolloutOutcome? { state.outcome }
 
     /// The times at which something is due, in milliseconds on our monotonic clock.
     struct Clock: Sendable {
@@ -110,8 +125,6 @@ package struct RolloutDirector: Sendable {
         var leaseUnseen: Int64?
         var controlPublished: Int64
         var lastHealing: Int64
-        /// When the promotion ended.
-        var done: Int64?
     }
 
     /// - Parameters:
@@ -123,11 +136,12 @@ package struct RolloutDirector: Sendable {
     ) {
         self.group = group
         self.topics = topics
+        groupTopics = GroupTopics(topics, group)
         self.options = options
         self.holder = holder
         self.wallOffset = wallOffset
         fleet = RolloutFleet(group: group, salt: salt, topics: topics)
-        evidence = RolloutEvidence(fleet, nil, at: now)
+        evidence = RolloutEvidence(at: now)
         clock = Clock(last: now, settles: now, controlPublished: now, lastHealing: now)
     }
 
@@ -146,24 +160,29 @@ package struct RolloutDirector: Sendable {
     /// A message came.
     package mutating func saw(_ message: MQTTMessage, at now: Int64) {
         switch message.topic {
-        case topics.map(of: .group(group)): sawMap(message)
-        case topics.candidate(of: group): kept.candidate = Document(message.payload)
-        case topics.rollout(of: group): sawControl(message, at: now)
-        case topics.lease(of: group): sawLease(message, at: now)
-        case let topic where topic.hasPrefix(topics.rollout(of: group) + "/log/"): trail.saw(message.payload)
+        case groupTopics.map: sawMap(message, at: now)
+        case groupTopics.candidate: kept.candidate = Document(message.payload)
+        case groupTopics.control: sawControl(message, at: now)
+        case groupTopics.lease: sawLease(message, at: now)
+        case let topic where topic.hasPrefix(groupTopics.audits): trail.saw(message.payload)
         default: sawAgent(message, at: now)
         }
+        assert(isConsistent)
     }
 
-    private mutating func sawMap(_ message: MQTTMessage) {
+    private mutating func sawMap(_ message: MQTTMessage, at now: Int64) {
         kept.base = Document(message.payload)
         highestRevision = max(highestRevision, kept.base?.id.revision ?? 0)
-        guard let control, control.state.hasCandidate, let found = kept.base?.id,
-            found.digest != control.base?.digest, found.digest != control.next.digest
+        guard let control, let found = kept.base?.id,
+            ![control.base?.digest, control.next.digest, groupMap?.id.digest].contains(found.digest)
         else { return }
         // An older one is what a broker brought back: it is put right, see `heal`.
-        guard found.revision ?? 0 > control.base?.revision ?? 0 else { return }
-        pause("another map, \(found.revision.map { "rev \($0)" } ?? "without rev"), is in force in @\(group)")
+        guard found.revision ?? 0 > groupMap?.id.revision ?? control.base?.revision ?? 0 else { return }
+        // It was done, and somebody went on from there: what comes now is not of this map.
+        if case .tail = state { return state.ends(.done) }
+        pause(
+            "another map, \(found.revision.map { "rev \($0)" } ?? "without rev"), is in force in @\(group)",
+            at: now)
     }
 
     private mutating func sawControl(_ message: MQTTMessage, at now: Int64) {
@@ -174,13 +193,12 @@ package struct RolloutDirector: Sendable {
         (kept.control, kept.controlPayload) = (found, message.payload)
         highestEpoch = max(highestEpoch, found.epoch)
         guard let control, outcome == nil else { return }
-        if found.order < control.order, !pending.contains(where: { Self.isOf($0, topics.rollout(of: group)) })
-        {
+        if found.order < control.order, !pending.contains(where: { Self.isOf($0, groupTopics.control) }) {
             // One that a replaced controller sent, or that a broker brought back.
-            return add(topics.rollout(of: group), control.encoded())
+            return add(groupTopics.control, control.encoded())
         }
         guard found.order > control.order,
-            !pending.contains(where: { Self.isControl($0, topics.rollout(of: group), message.payload) })
+            !pending.contains(where: { Self.isControl($0, groupTopics.control, message.payload) })
         else { return }
         superseded(by: found.author ?? "another controller")
     }
@@ -213,18 +231,15 @@ package struct RolloutDirector: Sendable {
 
     mutating func superseded(by name: String) {
         pending = []
-        outcome = .superseded(by: name)
+        state.superseded(by: name)
     }
 
     private mutating func sawAgent(_ message: MQTTMessage, at now: Int64) {
         guard let (name, news) = fleet.saw(message, of: control?.id, at: now) else { return }
-        guard let agent = fleet.agents[name] else { return }
-        highestRevision = max(highestRevision, agent.map?.revision ?? 0)
-        highestEpoch = max(highestEpoch, agent.report?.epoch ?? 0)
-        guard let control else { return }
+        guard let control, let agent = fleet.agents[name] else { return }
         switch news {
         case .came: evidence.agentCame(name, at: now, grace: options.grace)
-        case .lost where !isStandingStill(at: now): evidence.agentLost(name, agent, control, at: now)
+        case .lost where !isStandingStill(at: now): evidence.agentLost(name, agent, at: now)
         case .lost: break
         case .applied(let before):
             evidence.agentApplied(name, agent, before: before, foreseen: foreseen, at: now)
@@ -237,8 +252,10 @@ package struct RolloutDirector: Sendable {
         }
     }
 
-    /// Canaries said where URLs lead: what differs from what was foretold.
-    package mutating func resolved(_ differences: [String]) { evidence.canaryResolved(differences) }
+    /// Canaries said where URLs lead; those that say nothing are not among them.
+    package mutating func resolved(_ answers: [CanaryAnswer]) {
+        if let control { evidence.canariesAnswered(answers, control.next) }
+    }
 
     // MARK: The connection
 
@@ -247,6 +264,8 @@ package struct RolloutDirector: Sendable {
         advanceClock(to: now)
         clock.isConnected = false
         kept = Kept()
+        // What is asked now is not heard.
+        resolved([])
     }
 
     /// There is a connection again, and what the broker keeps was read.
@@ -270,15 +289,14 @@ package struct RolloutDirector: Sendable {
         guard let control, now - clock.lastHealing >= Self.pauseOfHealing else { return }
         clock.lastHealing = now
         let isAsked = agent != nil
-        let map = restored ?? (isPromoted ? next : base)
-        if let map, isAsked || kept.base?.id.digest != map.id.digest {
-            add(topics.map(of: .group(group)), map.payload)
+        if let groupMap, isAsked || kept.base?.id.digest != groupMap.id.digest {
+            add(groupTopics.map, groupMap.payload)
         }
         if control.state.hasCandidate, let next, kept.candidate?.id.digest != next.id.digest {
-            add(topics.candidate(of: group), next.payload)
+            add(groupTopics.candidate, next.payload)
         }
         if isAsked || kept.control.map({ $0.order < control.order }) ?? true {
-            add(topics.rollout(of: group), control.encoded())
+            add(groupTopics.control, control.encoded())
         }
     }
 
@@ -289,7 +307,7 @@ package struct RolloutDirector: Sendable {
     mutating func sendCandidateAgain(after time: Int64, at now: Int64) {
         guard let next, now - clock.lastHealing >= max(Self.pauseOfHealing, time / 2) else { return }
         clock.lastHealing = now
-        add(topics.candidate(of: group), next.payload)
+        add(groupTopics.candidate, next.payload)
     }
 
     // MARK: Steps
@@ -300,13 +318,14 @@ package struct RolloutDirector: Sendable {
     /// A step was done: the broker has what was published.
     package mutating func done(_ step: Step, at now: Int64) {
         if pending.first == step { pending.removeFirst() }
-        guard case .publish(let message) = step, message.topic == topics.rollout(of: group),
+        guard case .publish(let message) = step, message.topic == groupTopics.control,
             let published = try? RolloutControl(message.payload)
         else { return }
         clock.controlPublished = now
         began(published, at: now)
         // Its numbers, for those who watch.
         if outcome == nil, published.order == control?.order { renewLease(at: now) }
+        assert(isConsistent)
     }
 
     /// How a stage ended, once.
@@ -340,7 +359,7 @@ package struct RolloutDirector: Sendable {
     package var release: MQTTMessage? {
         if control == nil { return nil }
         if case .superseded = outcome { return nil }
-        return MQTTMessage(topic: topics.lease(of: group), payload: [], retain: true)
+        return MQTTMessage(topic: groupTopics.lease, payload: [], retain: true)
     }
 
     // MARK: Time
@@ -351,15 +370,9 @@ package struct RolloutDirector: Sendable {
     func standstill(at now: Int64) -> String? {
         if !clock.isConnected { return "the controller has no connection" }
         if now < clock.settles { return "the connection is a new one" }
-        guard let control else { return nil }
-        let others = evidence.others
-        guard others.count >= 5 else { return nil }
-        let offline = others.count { name in
-            guard let agent = fleet.agents[name], !control.chooses(name, agent.number) else { return false }
-            return !agent.isOnline
-        }
-        return offline * 5 > others.count
-            ? "\(offline) of \(others.count) agents that were not chosen are offline" : nil
+        let counts = fleet.counts
+        guard counts.controlGroup >= 5, counts.controlOffline * 5 > counts.controlGroup else { return nil }
+        return "\(counts.controlOffline) of \(counts.controlGroup) agents that were not chosen are offline"
     }
 
     /// Moves the clock, and counts how long agents were looked at.
@@ -370,7 +383,17 @@ package struct RolloutDirector: Sendable {
         if isStandingStill(at: now) {
             evidence.standstill += time
         } else if control.state.hasCandidate {
-            evidence.passed(time, fleet, control)
+            evidence.passed(time, fleet.counts)
+        }
+    }
+
+    /// Whether what is published goes with what is decided.
+    var isConsistent: Bool {
+        switch state {
+        case .reading: pending.isEmpty
+        case .ended(.superseded): pending.isEmpty
+        case .ending, .ended: true
+        default: control?.state == state.word
         }
     }
 }

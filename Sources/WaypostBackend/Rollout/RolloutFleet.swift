@@ -10,6 +10,8 @@ package struct RolloutFleet: Sendable {
         package var number: UInt64
         package var isOnline = false
         fileprivate var epoch: Int64 = 0
+        /// When it came, in milliseconds on our monotonic clock.
+        fileprivate var came = Int64.min / 2
         package var boot = ""
         package var version = ""
         /// When it was lost, in milliseconds on our monotonic clock; nil when it is online, or was shut down.
@@ -23,6 +25,68 @@ package struct RolloutFleet: Sendable {
         package var inactive: Set<Int> = []
         /// Whether the candidate was refused.
         package var hasRefused = false
+        /// Whether the control document chooses it.
+        package fileprivate(set) var isChosen = false
+        /// Whether it was online and not chosen when the stage began.
+        fileprivate var isOfControlGroup = false
+        /// Whether its health failed before the stage began, and before all stages before.
+        fileprivate var wasRed = false
+        /// Whether it was chosen when the map was taken back.
+        fileprivate var mustSayBack = false
+
+        fileprivate init(number: UInt64) { self.number = number }
+
+        /// Whether it is online and says that the candidate is in force.
+        var isOnNext: Bool { isOnline && report?.place == .next }
+    }
+
+    /// How many agents are what: kept up to date with each message, for ten thousand agents are not counted five times
+    /// a second.
+    package struct Counts: Sendable, Hashable {
+        /// Online agents.
+        package fileprivate(set) var online = 0
+        /// Those of them that say that the candidate is in force, and how many of these are newly red.
+        package fileprivate(set) var onNext = 0
+        fileprivate(set) var redOnNext = 0
+        /// Online agents that are chosen.
+        package fileprivate(set) var chosen = 0
+        /// Those of them that do not say that the candidate is in force, by what they say; `silent` for nothing.
+        package fileprivate(set) var notOnNext: [String: Int] = [:]
+        /// Online agents that are not chosen, and how many of them are newly red.
+        fileprivate(set) var others = 0
+        fileprivate(set) var redOthers = 0
+        /// The control group of the stage, and how many of it that are not chosen still are offline.
+        fileprivate(set) var controlGroup = 0
+        fileprivate(set) var controlOffline = 0
+
+        /// Chosen agents that have not said yet what they made of it.
+        var silent: Int { (notOnNext["silent"] ?? 0) + (notOnNext["chosen"] ?? 0) }
+        /// Chosen agents that do not have the candidate in force, or do not say so.
+        var missing: Int { notOnNext.values.reduce(0, +) }
+
+        fileprivate mutating func add(_ agent: Agent, _ part: Int) {
+            if agent.isOfControlGroup {
+                controlGroup += part
+                if !agent.isChosen, !agent.isOnline { controlOffline += part }
+            }
+            guard agent.isOnline else { return }
+            online += part
+            let isNewlyRed = agent.isRed && !agent.wasRed
+            if agent.isOnNext {
+                onNext += part
+                if isNewlyRed { redOnNext += part }
+            }
+            if !agent.isChosen {
+                others += part
+                if isNewlyRed, !agent.isOnNext { redOthers += part }
+                return
+            }
+            chosen += part
+            guard !agent.isOnNext else { return }
+            let word = agent.report?.reason.word ?? "silent"
+            let count = (notOnNext[word] ?? 0) + part
+            notOnNext[word] = count == 0 ? nil : count
+        }
     }
 
     /// What a message was news of.
@@ -43,8 +107,22 @@ package struct RolloutFleet: Sendable {
     private let topics: Topics
     /// By name; only members of the group.
     package private(set) var agents: [String: Agent] = [:]
+    package private(set) var counts = Counts()
+    /// Which agents the control document chooses; nil while there is none.
+    private var selection: Selection?
     /// What came of agents of which it is not known yet whether they are members.
     private var others: [String: Other] = [:]
+
+    /// What of a control document says which agents it chooses.
+    private struct Selection: Hashable {
+        var below: UInt64
+        var include: Set<String>
+        var exclude: Set<String>
+
+        func chooses(_ name: String, _ number: UInt64) -> Bool {
+            (number < below || include.contains(name)) && !exclude.contains(name)
+        }
+    }
 
     private struct Other {
         var agent: Agent
@@ -86,8 +164,40 @@ package struct RolloutFleet: Sendable {
         }
         var agent = agents[name] ?? others.removeValue(forKey: name)?.agent ?? new(name)
         let news = note(content, message, of: id, at: now, &agent)
-        agents[name] = agent
+        put(agent, name)
         return news.map { (name, $0) }
+    }
+
+    private mutating func put(_ agent: Agent?, _ name: String) {
+        if let before = agents[name] { counts.add(before, -1) }
+        var agent = agent
+        if let found = agent {
+            agent?.isChosen = selection?.chooses(name, found.number) ?? false
+        }
+        agents[name] = agent
+        if let agent { counts.add(agent, 1) }
+    }
+
+    /// Another control document, or none, chooses agents.
+    mutating func select(_ control: RolloutControl?) {
+        let selection = control.map {
+            Selection(below: $0.below, include: Set($0.include), exclude: Set($0.exclude))
+        }
+        guard selection != self.selection else { return }
+        self.selection = selection
+        for (name, agent) in agents { put(agent, name) }
+    }
+
+    /// A stage begins: those that are online and not chosen are its control group.
+    ///
+    /// - Parameter isFirst: Whether what is red now was red before; else only what was so before all stages.
+    mutating func beginStage(isFirst: Bool) {
+        for (name, known) in agents {
+            var agent = known
+            agent.isOfControlGroup = agent.isOnline && !agent.isChosen
+            agent.wasRed = agent.isOnline && agent.isRed && (isFirst || agent.wasRed)
+            put(agent, name)
+        }
     }
 
     private func new(_ name: String) -> Agent {
@@ -95,7 +205,7 @@ package struct RolloutFleet: Sendable {
     }
 
     private mutating func forget(_ name: String) {
-        agents[name] = nil
+        put(nil, name)
         others[name] = nil
     }
 
@@ -144,6 +254,7 @@ package struct RolloutFleet: Sendable {
         if state.isOnline {
             agent.boot = state.boot
             agent.lost = nil
+            if !was, !message.retain { agent.came = now }
             return was ? nil : .came
         }
         guard was, state.reason == .will, !message.retain else { return nil }
@@ -165,10 +276,44 @@ package struct RolloutFleet: Sendable {
 
     /// Forgets what was said of other roll-outs: before this one was known, any counted.
     package mutating func keepReports(of id: String?) {
-        for (name, agent) in agents where agent.report != nil && agent.report?.id != id {
-            agents[name]?.report = nil
+        for (name, known) in agents where known.report != nil && known.report?.id != id {
+            var agent = known
+            agent.report = nil
+            put(agent, name)
         }
     }
+
+    // MARK: Back, and there
+
+    /// The agents that are chosen now have to say that they are back.
+    mutating func awaitReturn() {
+        for (name, agent) in agents where agent.isChosen { agents[name]?.mustSayBack = true }
+    }
+
+    /// The online agents that have not said under this document, or a later one, that the base is in force.
+    func notBack(since order: RolloutControl.Order?) -> [String] {
+        agents.compactMap { name, agent in
+            guard agent.isOnline else { return nil }
+            guard let report = agent.report else { return agent.mustSayBack ? name : nil }
+            if report.place == .next { return name }
+            return agent.mustSayBack && order.map({ report.order < $0 }) ?? true ? name : nil
+        }
+    }
+
+    /// The online agents that say that this map is in force.
+    func names(on map: RolloutControl.MapID) -> [String] {
+        agents.compactMap { $0.value.isOnline && $0.value.map?.digest == map.digest ? $0.key : nil }
+    }
+
+    /// The online agents that do not say that this map is in force; one that has just come is about to.
+    func names(notOn map: RolloutControl.MapID, at now: Int64) -> [String] {
+        agents.compactMap { name, agent in
+            agent.isOnline && agent.map?.digest != map.digest && now - agent.came > Self.arrival ? name : nil
+        }
+    }
+
+    /// How long an agent that comes may take to have what the broker keeps, in milliseconds.
+    private static let arrival: Int64 = 5_000
 
     // MARK: Who is there
 
@@ -180,11 +325,9 @@ package struct RolloutFleet: Sendable {
     }
 }
 
-extension RolloutControl {
-    /// Whether it chooses an agent, by the number that was found before.
-    func chooses(_ name: String, _ number: UInt64) -> Bool {
-        !exclude.contains(name) && (number < below || include.contains(name))
-    }
+extension RolloutReport.Reason {
+    /// As it is shown: a newer agent may have other words, and not any text is one.
+    fileprivate var word: String { Name.isValid(rawValue) ? rawValue : "other" }
 }
 
 extension Array<UInt8> {

@@ -2,25 +2,63 @@ import Waypost
 import WaypostMessages
 
 /// The gates of a stage: evidence in, verdicts with their numbers out.
+///
+/// What one agent says stops a roll-out at most: it takes nothing back for others, and lets nothing go on.
 struct RolloutGates {
+    typealias Gate = RolloutStatus.Gate
+
     let evidence: RolloutEvidence
     let fleet: RolloutFleet
     let control: RolloutControl
     let options: RolloutOptions
     /// In milliseconds on the monotonic clock.
     let now: Int64
+    /// Agents that have, or had, the candidate, or are to have it.
+    private let cohort: Int
+    private let hasApplied: Bool
 
-    typealias Gate = RolloutStatus.Gate
+    init(
+        evidence: RolloutEvidence, fleet: RolloutFleet, control: RolloutControl, options: RolloutOptions,
+        now: Int64
+    ) {
+        (self.evidence, self.fleet, self.control, self.options, self.now) = (
+            evidence, fleet, control, options, now
+        )
+        let known = evidence.applied.count + evidence.guarded.count { evidence.applied[$0] == nil }
+        (cohort, hasApplied) = (max(known, fleet.counts.chosen), known > 0)
+    }
 
     /// All of them, in the order of the design.
     var all: [Gate] {
         [candidate, resolve, notFound, failures, opens, lost, guarded, reports, health]
     }
 
+    /// The breach that decides, of several: the first that takes the map back, else the first that pauses.
+    var worst: Gate? {
+        let breaches = all.filter { $0.verdict == .breach }
+        return breaches.first { $0.consequence == .takeBack } ?? breaches.first
+    }
+
     /// Since when the stage runs, without the time that does not count.
     var elapsed: Int64 { now - evidence.began - evidence.standstill }
 
-    private var hasApplied: Bool { !evidence.applied.isEmpty }
+    // MARK: Limits
+
+    /// How many agents are too many where the cohort is large enough; of a small one it may be fewer, and one at least.
+    private func limit(_ count: Int) -> Int { max(1, min(count, cohort)) }
+
+    private func breach(_ count: Int, of limit: Int) -> RolloutStatus.Verdict {
+        count >= limit ? .breach : hasApplied ? .pass : .inconclusive
+    }
+
+    /// A breach of so many agents takes back; that of one alone pauses.
+    private func consequence(of agents: Int) -> RolloutStatus.Consequence { agents == 1 ? .pause : .takeBack }
+
+    private static func part(_ count: Int, of all: Int) -> Double {
+        all == 0 ? 0 : Double(count) / Double(all)
+    }
+
+    // MARK: What agents say of the map
 
     private var candidate: Gate {
         let count = evidence.refused.count + evidence.unforeseen.count
@@ -36,148 +74,172 @@ struct RolloutGates {
     }
 
     private var resolve: Gate {
-        let differences = evidence.differences
+        let differences = evidence.answers.sorted { $0.key < $1.key }.flatMap(\.value)
         return Gate(
             name: "resolve",
-            verdict: differences.map { $0.isEmpty ? .pass : .breach } ?? .inconclusive,
-            found: differences.map { list in
-                list.first.map { "\(list.count) differ: \($0)" } ?? "as foretold"
-            } ?? "no canary was asked",
+            verdict: evidence.answers.isEmpty ? .inconclusive : differences.isEmpty ? .pass : .breach,
+            found: differences.first.map { "\(differences.count) differ: \($0)" }
+                ?? (evidence.answers.isEmpty ? "no canary has answered" : "as foretold"),
             limit: "1 URL", consequence: .pause)
     }
 
+    private var guarded: Gate {
+        let (count, limit) = (evidence.guarded.count, limit(2))
+        let verdict = breach(count, of: limit)
+        // With their number, so that what agents reported is found.
+        let names = evidence.guarded.min().map { name in
+            " (\(name)\(count > 1 ? ", …" : ""), 540 \(Code.rolloutGuard.name))"
+        }
+        return Gate(
+            name: "guard", verdict: verdict, found: count.counted("agent") + (names ?? ""),
+            limit: limit.counted("agent"), consequence: consequence(of: limit))
+    }
+
+    // MARK: Failures and opens
+
     private var notFound: Gate {
-        let agents = Set(
-            evidence.notFound.filter { now - $0.at <= RolloutEvidence.window }.map(\.agent))
+        let agents = evidence.notFound.values.count { now - $0 <= RolloutEvidence.window }
+        let limit = limit(3)
         return Gate(
             name: "not-found",
-            verdict: agents.count >= 3 ? .breach : hasTraffic ? .pass : .inconclusive,
-            found: "\(agents.count.counted("agent")) in 60 s", limit: "3 agents", consequence: .takeBack)
+            verdict: agents >= limit ? .breach : hasTraffic ? .pass : .inconclusive,
+            found: "\(agents.counted("agent")) in 60 s", limit: limit.counted("agent"),
+            consequence: consequence(of: limit))
     }
+
+    /// Of an e-value that is so large good failures are rare: it is no evidence for going on.
+    private var nearLimit: Double { options.evidence / 50 }
 
     private var failures: Gate {
         let comparison = evidence.comparison
-        let isBad = evidence.value >= options.evidence && evidence.failing.count >= 3
+        let (value, agents) = (evidence.value, evidence.cohort.agents)
+        // That of one alone is not in the e-value.
+        let isBad = value >= options.evidence && agents >= max(2, limit(3))
+        let isNear = !isBad && value >= nearLimit
         let isConclusive =
             comparison.isConclusive
             && (hasTraffic || comparison.cohort.events + comparison.control.events > 0)
-        let rounded = evidence.value < 100 ? (evidence.value * 100).rounded() / 100 : evidence.value.rounded()
+        let rounded = value < 100 ? (value * 100).rounded() / 100 : value.rounded()
+        let found =
+            comparison.isConclusive
+            ? "e \(Self.short(rounded)), \(comparison.cohort.events) against \(comparison.control.events), "
+                + agents.counted("agent")
+            : isBad ? "e \(Self.short(rounded)), \(agents.counted("agent"))" : "no control group"
         return Gate(
-            name: "failures", verdict: isBad ? .breach : isConclusive ? .pass : .inconclusive,
-            found: comparison.isConclusive
-                ? "e \(Self.short(rounded)), \(comparison.cohort.events) against \(comparison.control.events), "
-                    + "\(evidence.failing.count.counted("agent"))"
-                : isBad
-                    ? "e \(Self.short(rounded)), \(evidence.failing.count.counted("agent"))"
-                    : "no control group",
-            limit: "e \(Self.short(options.evidence)) and 3 agents", consequence: .takeBack)
+            name: "failures", verdict: isBad ? .breach : isConclusive && !isNear ? .pass : .inconclusive,
+            found: found + (isNear ? ", near the limit" : ""),
+            limit: "e \(Self.short(options.evidence)) and \(max(2, limit(3))) agents", consequence: .takeBack)
     }
 
     private static func short(_ number: Double) -> String {
-        number >= 1e9 ? "over 10^9" : number == number.rounded() ? "\(Int64(number))" : "\(number)"
-    }
-
-    /// Opens of the URLs that the candidate changes: of how many agents, and how many failed.
-    private var opened: (agents: Int, all: Int64, failed: Int64) {
-        evidence.opens.values.reduce(into: (0, 0, 0)) { sums, opens in
-            if opens.opened > 0 { sums.0 += 1 }
-            sums.1 += opens.opened
-            sums.2 += opens.failed
-        }
+        number >= 1e9 ? "over 10^9" : Int64(exactly: number).map { "\($0)" } ?? "\(number)"
     }
 
     /// Whether somebody opened a URL that the candidate changes.
-    private var hasTraffic: Bool { opened.all > 0 }
+    private var hasTraffic: Bool { evidence.allOpens.opened > 0 }
+
+    /// Whether too many opens fail.
+    private static func isBad(_ opens: RolloutEvidence.Opens) -> Bool {
+        opens.opened > 0 && opens.failed * 100 > opens.opened * 5
+    }
+
+    /// The opens without those of the agent of which most failed, and without the one of which most went well besides:
+    /// one agent's word hides nothing, and decides nothing.
+    private var opensOfOthers: (rest: RolloutEvidence.Opens, middle: RolloutEvidence.Opens) {
+        let (good, bad) = (evidence.mostGood, evidence.mostFailed)
+        let rest = evidence.allOpens - bad.opens
+        return (rest, good.agent == bad.agent ? rest : rest - good.opens)
+    }
+
+    /// Whether opens are no evidence for going on.
+    ///
+    /// Of one or two agents nobody can be left out.
+    private var areOpensBad: Bool {
+        guard evidence.opening >= 3 else { return Self.isBad(evidence.allOpens) }
+        let (rest, middle) = opensOfOthers
+        return Self.isBad(rest) || Self.isBad(middle)
+    }
 
     private var opens: Gate {
-        let (agents, all, failed) = opened
-        let isEnough = all >= 20 && agents >= 3
-        let isBad = isEnough && failed * 100 > all * 5
+        let (all, agents) = (evidence.allOpens, evidence.opening)
+        let (rest, middle) = opensOfOthers
+        let limit = limit(3)
+        let isEnough = all.opened >= Self.enoughOpens && agents >= limit
+        let isBreach =
+            agents >= 3
+            ? Self.isBad(all) && Self.isBad(rest) || middle.opened >= Self.enoughOpens && Self.isBad(middle)
+            : Self.isBad(all) && evidence.openingBadly == agents
         return Gate(
-            name: "opens", verdict: isBad ? .breach : isEnough ? .pass : .inconclusive,
-            found: "\(failed) of \(all) failed, \(agents.counted("agent"))",
-            limit: "5 % of 20 in 3 agents", consequence: .takeBack)
+            name: "opens",
+            verdict: isEnough && isBreach ? .breach : isEnough && !areOpensBad ? .pass : .inconclusive,
+            found: "\(all.failed) of \(all.opened) failed, \(agents.counted("agent"))",
+            limit: "5 % of 20 in \(limit.counted("agent"))", consequence: consequence(of: limit))
     }
+
+    private static let enoughOpens: Int64 = 20
+
+    // MARK: Agents that are there, or not
 
     private var lost: Gate {
         let gone = evidence.lost.count { now - $0.value > options.grace }
         let others = evidence.lostOthers.count { now - $0.value > options.grace }
         let total = evidence.applied.count
         let share = Self.part(gone, of: total)
-        let usual = Self.part(others, of: evidence.others.count)
-        let isBad = gone >= 2 && share > 0.05 && share > 3 * usual
+        let controlGroup = fleet.counts.controlGroup
+        let limit = limit(2)
+        let isBad = gone >= limit && share > 0.05 && share > 3 * Self.part(others, of: controlGroup)
         return Gate(
             name: "lost", verdict: isBad ? .breach : total > 0 ? .pass : .inconclusive,
-            found: "\(gone) of \(total), \(others) of \(evidence.others.count) others",
-            limit: "2 and 5 % and 3 × others", consequence: .takeBack)
+            found: "\(gone) of \(total), \(others) of \(controlGroup) others",
+            limit: "\(limit) and 5 % and 3 × others", consequence: consequence(of: limit))
     }
 
-    private var guarded: Gate {
-        Gate(
-            name: "guard",
-            verdict: evidence.guarded.count >= 2 ? .breach : hasApplied ? .pass : .inconclusive,
-            found: evidence.guarded.count.counted("agent")
-                + (evidence.guarded.min().map { " (\($0))" } ?? ""),
-            limit: "2 agents", consequence: .takeBack)
-    }
-
-    /// The agents that are chosen and online, and those of them that have not said that they have the candidate.
-    private var chosen: (all: Int, silent: Int) {
-        var (all, silent) = (0, 0)
-        for (name, agent) in fleet.agents where agent.isOnline && control.chooses(name, agent.number) {
-            // One that went back or refused has said so.
-            let isKnown =
-                agent.report?.place == .next || evidence.guarded.contains(name)
-                || evidence.refused.contains(name)
-            all += 1
-            if !isKnown { silent += 1 }
-        }
-        return (all, silent)
-    }
-
-    /// Whether so many chosen agents say nothing that the stage can't pass.
-    var areReportsMissing: Bool { chosen.silent * 10 > chosen.all }
+    /// Whether so many chosen agents say nothing that the candidate is sent to them again.
+    var areReportsMissing: Bool { fleet.counts.silent * 10 > fleet.counts.chosen }
 
     private var reports: Gate {
-        let (all, silent) = chosen
-        let isMissing = areReportsMissing
+        let counts = fleet.counts
+        let (missing, all) = (counts.missing, counts.chosen)
+        let isMissing = missing * 10 > all
         let isDue = elapsed > options.grace + control.spread
+        let reasons = counts.notOnNext.sorted { $0.key < $1.key }.map { "\($0.value) \($0.key)" }
         return Gate(
             name: "reports",
-            verdict: all == 0
-                ? .inconclusive : !isMissing ? .pass : isDue ? .breach : .inconclusive,
-            found: "\(silent) of \(all) missing", limit: "10 %", consequence: .pause)
+            verdict: all == 0 ? .inconclusive : !isMissing ? .pass : isDue ? .breach : .inconclusive,
+            found: "\(missing) of \(all) missing"
+                + (reasons.isEmpty ? "" : ": \(reasons.joined(separator: ", "))"),
+            limit: "10 %", consequence: .pause)
     }
 
     private var health: Gate {
-        var (red, all, redOthers, others) = (0, 0, 0, 0)
-        for (name, agent) in fleet.agents where agent.isOnline {
-            let isNewlyRed = agent.isRed && !evidence.redBefore.contains(name)
-            if agent.report?.place == .next {
-                all += 1
-                if isNewlyRed { red += 1 }
-            } else if !control.chooses(name, agent.number) {
-                others += 1
-                if isNewlyRed { redOthers += 1 }
-            }
-        }
-        let share = Self.part(red, of: all)
+        let counts = fleet.counts
+        let share = Self.part(counts.redOnNext, of: counts.onNext)
+        let limit = limit(2)
         // Of few agents one alone is more than 5 %.
-        let isBad = red >= 2 && share > 0.05 && share > 3 * Self.part(redOthers, of: others)
+        let isBad =
+            counts.redOnNext >= limit && share > 0.05
+            && share > 3 * Self.part(counts.redOthers, of: counts.others)
         return Gate(
-            name: "health", verdict: isBad ? .breach : all > 0 ? .pass : .inconclusive,
-            found: "\(red) of \(all) newly red, \(redOthers) of \(others) others",
-            limit: "5 % and 3 × others", consequence: .pause)
+            name: "health", verdict: isBad ? .breach : counts.onNext > 0 ? .pass : .inconclusive,
+            found: "\(counts.redOnNext) of \(counts.onNext) newly red, "
+                + "\(counts.redOthers) of \(counts.others) others",
+            limit: "\(limit) and 5 % and 3 × others", consequence: .pause)
     }
 
-    private static func part(_ count: Int, of all: Int) -> Double {
-        all == 0 ? 0 : Double(count) / Double(all)
-    }
+    // MARK: Going on
 
-    /// Whether there is evidence of traffic and of reports, so that a stage without a breach may end.
+    /// Whether there is good evidence of traffic and of reports, so that a stage without a breach may end.
     var areConclusive: Bool {
         guard reports.verdict == .pass else { return false }
-        if options.allowsNoTraffic { return true }
-        return hasTraffic && (opens.verdict == .pass || failures.verdict == .pass)
+        guard !areOpensBad, evidence.value < nearLimit else { return false }
+        return options.allowsNoTraffic
+            || hasTraffic && (opens.verdict == .pass || failures.verdict == .pass)
+    }
+
+    /// Why the stage does not end: the gates that say neither, and what they found.
+    var doubts: String {
+        let silent = all.filter { $0.verdict == .inconclusive }.map { "\($0.name): \($0.found)" }
+        return "inconclusive: \(silent.joined(separator: "; "))"
+            + (hasTraffic ? "" : "; is there traffic on the changed URLs?")
     }
 }

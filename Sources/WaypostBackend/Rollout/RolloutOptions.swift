@@ -25,6 +25,10 @@ public struct RolloutOptions: Sendable {
     package var limit: RolloutControl.Guard? = .init()
     /// How long a breach still takes a promoted map back.
     public var tail = Duration.seconds(3_600)
+    /// How long the controller watches a roll-out that a gate has paused; nil as long as agents have the new map.
+    ///
+    /// As long as it watches, a breach that takes the map back takes it back.
+    public var pauseLimit: Duration?
     /// How long the controller stays without a verdict after it lost its connection, in milliseconds.
     package var settling: Int64 = 30_000
     /// How long reports of the candidate may take beyond the spread, and how long an agent may be lost, in
@@ -49,7 +53,7 @@ public struct RolloutOptions: Sendable {
     /// Sets the stages.
     ///
     /// - Parameter words: Each a share (`10%`) or a count (`5`) of agents.
-    /// - Throws: ``BackendError`` of kind `invalid` naming the first that is none.
+    /// - Throws: ``BackendError`` of kind `invalid` naming the first that is none, or that is not above the one before.
     public mutating func setStages(_ words: [String]) throws(BackendError) {
         var stages: [RolloutStage] = []
         for word in words {
@@ -62,6 +66,10 @@ public struct RolloutOptions: Sendable {
         }
         guard (1...RolloutStage.maximumStages).contains(stages.count) else {
             throw BackendError(.invalid, "a roll-out has 1 to \(RolloutStage.maximumStages) stages")
+        }
+        for (before, after) in zip(stages, stages.dropFirst()) where !before.isBelow(after) {
+            throw BackendError(
+                .invalid, "each stage has more agents than the one before; found \(after) after \(before)")
         }
         self.stages = stages
     }

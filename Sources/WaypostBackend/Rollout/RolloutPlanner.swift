@@ -102,8 +102,9 @@ package struct RolloutPlanner {
     private func stages(_ fleet: RolloutFleet) -> [RolloutPlan.Stage] {
         let numbers = fleet.numbers(without: options.exclude)
         let online = fleet.online.filter { !options.exclude.contains($0.key) }
+        var below: UInt64 = 0
         return options.stages.map { stage in
-            let below = stage.below(online: numbers)
+            below = stage.below(online: numbers, atLeast: below)
             let chosen = online.filter { $0.value.number < below || options.include.contains($0.key) }
             let first = chosen.sorted { ($0.value.number, $0.key) < ($1.value.number, $1.key) }.prefix(10)
             return RolloutPlan.Stage(
@@ -170,7 +171,7 @@ package struct RolloutPlanner {
             plan.notices.append(
                 "the broker sends no routes of these agents: what the map does there is not known")
         }
-        if let running = kept.control, !running.state.isOver {
+        if let running = kept.unfinished {
             plan.faults.append("roll-out \(running.id) of @\(group) is \(running.state.rawValue)")
         }
         if kept.control?.id == id { plan.faults.append("the id \(id) was used for the last roll-out") }

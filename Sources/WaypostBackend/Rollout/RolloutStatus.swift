@@ -188,7 +188,8 @@ public enum RolloutOutcome: Sendable, Hashable {
     case done
     /// The group is back on the map before.
     case takenBack(why: String)
-    /// A gate or a person stopped it; somebody decides.
+    /// A gate or a person stopped it, or agents did not say in time that they did what was asked of them; the reason
+    /// names them. Somebody decides.
     case paused(why: String)
     /// Another controller steers it now.
     case superseded(by: String)

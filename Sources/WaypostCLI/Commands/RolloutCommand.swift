@@ -9,7 +9,8 @@ struct RolloutCommand: AsyncParsableCommand {
             its name which of the two is in force. Gates compare the agents that have the new map with those that \
             have not, at the same time. A breach takes it back, in seconds and without sending a map again.
 
-            The controller has no state: killed at any point, waypost rollout resume goes on.
+            The controller has no state: killed at any point, waypost rollout resume goes on. While a gate has paused \
+            the roll-out it is still watched, and taken back when it must be.
 
             start, resume, advance, promote, take-back and watch wait for the end. Exit status: 0 done, or what was asked \
             for; 1 taken back or refused; 3 paused, inconclusive, or steered by another; 4 no broker; 64 wrong usage.

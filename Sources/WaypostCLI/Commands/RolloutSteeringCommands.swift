@@ -40,7 +40,7 @@ enum RolloutPause: SteeringKind {
         commandName: "pause",
         abstract: "Stop a roll-out where it is: the agents that have the new map keep it.",
         discussion: """
-            The controller that steers it ends with status 3.
+            The controller that steers it ends with status 3, and no one watches it until it is resumed.
 
             Examples:
               waypost rollout pause --group lobby --why "looking at the failures"

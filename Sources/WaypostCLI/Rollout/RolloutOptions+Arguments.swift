@@ -169,6 +169,12 @@ struct RolloutPace: SteeringOptions {
             valueName: "time"))
     var tail: TimeSpan?
 
+    @Option(
+        help: ArgumentHelp(
+            "How long a roll-out that a gate has paused is watched before this ends with status 3; 0s ends at once.",
+            discussion: "Default: as long as agents have the new map.", valueName: "time"))
+    var pauseLimit: TimeSpan?
+
     func validate() throws { _ = try dwells() }
 
     private func dwells() throws -> [Duration]? {
@@ -185,6 +191,7 @@ struct RolloutPace: SteeringOptions {
         if let dwells = try dwells(), !dwells.isEmpty { options.dwells = dwells }
         options.allowsNoTraffic = withoutTraffic
         if let tail { options.tail = tail.duration }
+        options.pauseLimit = pauseLimit?.duration
         return options
     }
 }

@@ -14,7 +14,7 @@ package struct RolloutAudit: Payload, Hashable {
     package var sequence: Int64 = 0
     package var author = ""
     /// What happened: `start`, `stage`, `pause`, `resume`, `take-back`, `taken-back`, `promote`, `done`, `restore`,
-    /// `lease`; a newer controller may have other words.
+    /// `unconfirmed`; a newer controller may have other words.
     package var event = ""
     package var why: String?
     /// The numbers on which it was decided.

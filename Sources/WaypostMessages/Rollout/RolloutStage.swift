@@ -49,19 +49,30 @@ package enum RolloutStage: Sendable, Hashable, CustomStringConvertible {
         }
     }
 
+    /// Whether it has fewer agents than another one, as far as that does not depend on how many there are.
+    package func isBelow(_ other: RolloutStage) -> Bool {
+        switch (self, other) {
+        case (.count(let one), .count(let other)), (.share(let one), .share(let other)): one < other
+        case (.count, .share): true
+        case (.share(let share), .count): share < Self.everyone
+        }
+    }
+
     /// The number below which an agent's own chooses it.
     ///
-    /// - Parameter online: The numbers of the agents that are online and may be chosen, in any order.
-    package func below(online: [UInt64]) -> UInt64 {
+    /// - Parameters:
+    ///   - online: The numbers of the agents that are online and may be chosen, in any order.
+    ///   - lowest: That of the stage before: no stage has fewer agents.
+    package func below(online: [UInt64], atLeast lowest: UInt64 = 0) -> UInt64 {
         switch self {
         case .share(Self.everyone): return .max
         case .share(let share):
             // 2^64 is one more than there is room for.
-            return UInt64.max / UInt64(Self.everyone) * UInt64(share)
+            return max(lowest, UInt64.max / UInt64(Self.everyone) * UInt64(share))
         case .count(let count):
             let smallest = online.sorted().prefix(count)
-            guard let last = smallest.last else { return 0 }
-            return last == .max ? .max : last + 1
+            guard let last = smallest.last else { return lowest }
+            return max(lowest, last == .max ? .max : last + 1)
         }
     }
 }

@@ -50,6 +50,10 @@ struct RolloutCrowd {
         var isCandidateKept = true
         /// Whether it never arrives.
         var isCandidateLost = false
+        /// What a canary says that differs from what was foretold.
+        var differences: [String] = []
+        /// Whether agents are too old to say under which map they answer.
+        var hidesMapInForce = false
     }
 
     let group: String
@@ -121,6 +125,16 @@ struct RolloutCrowd {
     }
 
     func isOnNext(_ index: Int, at now: Int64) -> Bool { choice(index, at: now)?.isCandidateInForce == true }
+
+    /// What canaries answer.
+    func answers(of names: [String], at now: Int64) -> [CanaryAnswer] {
+        agents.indices.filter { names.contains(agents[$0].name) && agents[$0].isOnline }.map { index in
+            let inForce = isOnNext(index, at: now) ? agents[index].member.control?.next : agents[index].base
+            return CanaryAnswer(
+                agent: agents[index].name, inForce: weather.hidesMapInForce ? nil : inForce,
+                differences: weather.differences)
+        }
+    }
 
     // MARK: What comes
 

@@ -27,6 +27,7 @@ struct RolloutScene {
     /// How the last roll-out ended.
     private(set) var outcome: RolloutOutcome?
     private var nonce = 0
+    private let groupPrefix: String
 
     static func map(_ revision: Int64, _ entries: [JSONValue] = []) -> [UInt8] {
         MapDocument.map(id: "m-\(revision)", revision: revision, entries: .array(entries), by: "release")
@@ -37,6 +38,7 @@ struct RolloutScene {
     ]
 
     init(_ count: Int, seed: UInt64 = 1, base: Int64? = 41) throws {
+        groupPrefix = String(topics.rollout(of: group).dropLast("rollout".count))
         let map = base.map { Self.map($0) }
         let id = map.flatMap { RolloutDirector.Document($0)?.id }
         crowd = RolloutCrowd(count, base: id, seed: seed, topics: topics)
@@ -65,7 +67,8 @@ struct RolloutScene {
             keep(next)
             next.retain = false
             director?.saw(next, at: now)
-            queue += crowd.received(next, at: now)
+            // Only what is for the group concerns other agents.
+            if next.topic.hasPrefix(groupPrefix) { queue += crowd.received(next, at: now) }
         }
     }
 
@@ -132,7 +135,7 @@ struct RolloutScene {
                 } else {
                     leases.append(message)
                 }
-            case .ask: director?.resolved([])
+            case .ask(let agents): director?.resolved(crowd.answers(of: agents, at: now))
             }
             director?.done(step, at: now)
         }
@@ -166,8 +169,56 @@ struct RolloutScene {
     /// Until the roll-out ends, or the time is over.
     mutating func run(seconds: Double = 3_600) { advance(seconds: seconds) }
 
+    /// Until something is so, or the roll-out ends, or the time is over.
+    mutating func run(
+        seconds: Int = 3_600, until isSo: (RolloutScene) -> Bool,
+        eachSecond: (inout RolloutScene) -> Void = { _ in }
+    ) {
+        for _ in 0..<seconds {
+            guard director != nil, !isSo(self) else { return }
+            eachSecond(&self)
+            advance(seconds: 1)
+        }
+    }
+
+    /// Why it is paused, as the control document says; nil when it is not.
+    var paused: String? { control?.state == .paused ? control?.why : nil }
+
     /// Time goes by without anybody.
     mutating func wait(seconds: Double) { now += Int64(seconds * 1_000) }
+
+    // MARK: What agents say
+
+    /// An agent says that it is so, whatever is in force there.
+    mutating func report(
+        _ index: Int, _ place: RolloutReport.Place, _ reason: RolloutReport.Reason, opened: Int64 = 0,
+        failed: Int64 = 0, order: RolloutControl.Order? = nil
+    ) {
+        guard let control else { return }
+        let order = order ?? control.order
+        var applied = AppliedMap()
+        if let map = place == .next ? control.next : control.base {
+            applied.layers = [.init(name: "@\(group)", revision: map.revision, digest: map.digest, at: now)]
+        }
+        applied.rollouts = [
+            RolloutReport(
+                layer: "@\(group)", id: control.id, epoch: order.epoch, sequence: order.sequence,
+                place: place,
+                reason: reason, opened: opened, failed: failed)
+        ]
+        publish(
+            .json(topics.applied(of: crowd.agents[index].name), applied.encoded(), retain: true))
+    }
+
+    /// Each of these agents reports a failure of the map in force.
+    mutating func fail(_ indices: some Sequence<Int>, _ code: Code) {
+        for index in indices {
+            publish(crowd.fail(index, code, crowd.url, "it failed", .router, at: now))
+        }
+    }
+
+    /// The places of the agents that have the candidate.
+    var withCandidate: [Int] { crowd.agents.indices.filter { crowd.isOnNext($0, at: now) } }
 
     // MARK: What is to be seen
 

@@ -1,0 +1,180 @@
+import Waypost
+import WaypostMessages
+
+/// Where a controller is with its roll-out.
+///
+/// Its functions are named for what happened; they say what is to be done, and ``RolloutDirector`` does it.
+enum RolloutState: Sendable, Hashable {
+    /// What the broker keeps is being read.
+    case reading
+    /// Stages go on as long as the gates pass.
+    case steering
+    /// Somebody decides; the gates go on while agents have the new map.
+    case paused(Pause)
+    /// The new map comes in the place of the old one; nothing of it was published before `isPublished`.
+    case promoting(since: Int64, isPublished: Bool)
+    /// Agents go back to the map that each of them still has.
+    case takingBack(Return)
+    /// After the promotion agents have no other map: the entries of the one before come again.
+    case restoring(Return)
+    /// The new map is in force, and a breach still takes it back.
+    case tail(since: Int64)
+    /// It ends so when all of it is published.
+    case ending(RolloutOutcome)
+    case ended(RolloutOutcome)
+
+    /// Why it stands still.
+    struct Pause: Sendable, Hashable {
+        var why: String
+        /// In milliseconds on the monotonic clock, as all times here.
+        var since: Int64
+        /// Whether the new map lies in the place of the old one.
+        var isPromoted: Bool
+        /// Whether a breach still takes it back; not when a person who does not stay has paused it.
+        var isWatched: Bool
+    }
+
+    /// Why agents go back.
+    struct Return: Sendable, Hashable {
+        var why: String
+        var since: Int64
+    }
+
+    /// What is to be done.
+    enum Action: Sendable, Hashable {
+        case pause(why: String)
+        /// Has agents choose the map that they still have.
+        case takeBack(why: String)
+        /// Publishes the entries of the map before under a new revision.
+        case restore(why: String)
+    }
+
+    // MARK: What it is
+
+    /// Whether nothing more is decided.
+    var isOver: Bool {
+        switch self {
+        case .ending, .ended: true
+        default: false
+        }
+    }
+
+    /// Whether a breach still does something.
+    var isWatching: Bool {
+        switch self {
+        case .steering, .promoting, .tail: true
+        case .paused(let pause): pause.isWatched
+        case .reading, .takingBack, .restoring, .ending, .ended: false
+        }
+    }
+
+    var outcome: RolloutOutcome? { if case .ended(let outcome) = self { outcome } else { nil } }
+
+    /// Whether the new map was published in the place of the old one.
+    var isPromoted: Bool {
+        switch self {
+        case .paused(let pause): pause.isPromoted
+        case .promoting(_, let isPublished): isPublished
+        case .tail: true
+        case .reading, .steering, .takingBack, .restoring, .ending, .ended: false
+        }
+    }
+
+    /// The state of the control document that goes with it; nil where several do.
+    var word: RolloutControl.State? {
+        switch self {
+        case .steering: .running
+        case .paused: .paused
+        case .promoting: .promoting
+        case .takingBack, .restoring: .takingBack
+        case .tail: .done
+        case .reading, .ending, .ended: nil
+        }
+    }
+
+    // MARK: What happened
+
+    /// A controller takes over what another one left.
+    mutating func tookOver(_ control: RolloutControl, isPromoted: Bool, isRestored: Bool, at now: Int64) {
+        assert(self == .reading)
+        let why = control.why ?? control.state.rawValue
+        switch control.state {
+        case .paused:
+            self = .paused(Pause(why: why, since: now, isPromoted: isPromoted, isWatched: true))
+        case .promoting: self = .promoting(since: now, isPublished: isPromoted)
+        case .takingBack where isPromoted || isRestored: self = .restoring(Return(why: why, since: now))
+        case .takingBack: self = .takingBack(Return(why: why, since: now))
+        default: self = isPromoted ? .promoting(since: now, isPublished: true) : .steering
+        }
+    }
+
+    /// A stage begins.
+    mutating func stageBegan() {
+        assert(!isOver && !isPromoted)
+        self = .steering
+    }
+
+    /// A gate broke: what of its consequence is left to be done.
+    func breached(_ gate: RolloutStatus.Gate) -> Action? {
+        let why = "\(gate.name): \(gate.found); the limit is \(gate.limit)"
+        switch (self, gate.consequence) {
+        case (.steering, .pause): return .pause(why: why)
+        case (.steering, .takeBack), (.paused, .takeBack), (.promoting, .takeBack), (.tail, .takeBack):
+            return goBack(why)
+        default: return nil
+        }
+    }
+
+    /// Somebody wants it back; nil where agents go back already.
+    func goBack(_ why: String) -> Action? {
+        switch self {
+        case .takingBack, .restoring, .ending, .ended, .reading: nil
+        case .steering, .paused, .promoting, .tail: isPromoted ? .restore(why: why) : .takeBack(why: why)
+        }
+    }
+
+    /// Something or somebody stops it; false where there is nothing to stop.
+    mutating func pauseBegan(_ why: String, isWatched: Bool, at now: Int64) -> Bool {
+        switch self {
+        case .steering, .promoting, .paused:
+            self = .paused(Pause(why: why, since: now, isPromoted: isPromoted, isWatched: isWatched))
+            return true
+        case .reading, .takingBack, .restoring, .tail, .ending, .ended: return false
+        }
+    }
+
+    mutating func promotionBegan(at now: Int64) {
+        assert(!isOver)
+        self = .promoting(since: now, isPublished: isPromoted)
+    }
+
+    /// The new map was published in the place of the old one.
+    mutating func mapWasPublished() {
+        if case .promoting(let since, _) = self { self = .promoting(since: since, isPublished: true) }
+    }
+
+    /// Agents have it as their own.
+    mutating func promotionEnded(at now: Int64) {
+        assert(isPromoted)
+        self = .tail(since: now)
+    }
+
+    mutating func returnBegan(_ why: String, isRestoring: Bool, at now: Int64) {
+        assert(!isOver)
+        let back = Return(why: why, since: now)
+        self = isRestoring ? .restoring(back) : .takingBack(back)
+    }
+
+    /// It ends when all is published.
+    mutating func ends(_ outcome: RolloutOutcome) {
+        if !isOver { self = .ending(outcome) }
+    }
+
+    /// All is published.
+    mutating func allWasPublished() {
+        if case .ending(let outcome) = self { self = .ended(outcome) }
+    }
+
+    /// Another controller steers it.
+    mutating func superseded(by name: String) { self = .ended(.superseded(by: name)) }
+}

@@ -1,0 +1,165 @@
+import MQTTLink
+import TestSupport
+import Testing
+import Waypost
+import WaypostMessages
+
+@testable import WaypostBackend
+
+/// One agent of twenty says what is not so: it stops a roll-out at most.
+@Suite(.timeLimit(.minutes(5)))
+struct RolloutLiarTests {
+    /// What it says, each second anew.
+    enum Lie: String, CaseIterable, Sendable {
+        case endlessFailures, endlessSuccess, floodOfFailures, notFound, guarded, refused, drifted, silent
+        case red, comesAndGoes, hugeNumbers, always, never, noise
+
+        func tell(by index: Int, in scene: inout RolloutScene) {
+            let largest = Fields.largestInteger
+            switch self {
+            case .endlessFailures: scene.report(index, .next, .chosen, opened: largest, failed: largest)
+            case .endlessSuccess: scene.report(index, .next, .chosen, opened: largest)
+            case .floodOfFailures: scene.fail(Array(repeating: index, count: 10), .handlerFailed)
+            case .notFound: scene.fail(Array(repeating: index, count: 5), .noRoute)
+            case .guarded: scene.report(index, .base, .guarded)
+            case .refused: scene.report(index, .base, .refused)
+            case .drifted: scene.report(index, .base, .drifted)
+            case .silent: scene.publish(.json(topic(index, scene), AppliedMap().encoded(), retain: true))
+            case .red:
+                scene.crowd.agents[index].isRed = true
+                for message in scene.crowd.birth(index, at: scene.now) { scene.publish(message) }
+            case .comesAndGoes:
+                for message in scene.crowd.lose(index) { scene.publish(message) }
+                scene.arrive(index)
+            case .hugeNumbers:
+                scene.report(
+                    index, .next, .chosen, opened: 1, order: .init(epoch: largest, sequence: largest))
+                var applied = AppliedMap()
+                applied.layers = [.init(name: "@lobby", revision: largest, digest: "sha256:x", at: 1)]
+                scene.publish(.json(topic(index, scene), applied.encoded(), retain: true))
+            case .always: scene.report(index, .next, .chosen)
+            case .never: scene.report(index, .base, .notChosen)
+            case .noise:
+                for text in [
+                    #"{"rollout":{"epoch":-1,"failed":-9,"id":"","in":"up","opened":9e99,"seq":1.5,"why":7}}"#,
+                    #"{"layers":[{"layer":"@lobby","rev":-9223372036854775808}],"entries":9223372036854775807}"#,
+                ] {
+                    scene.publish(MQTTMessage(topic: topic(index, scene), payload: Array(text.utf8)))
+                }
+            }
+        }
+
+        private func topic(_ index: Int, _ scene: RolloutScene) -> String {
+            scene.topics.applied(of: scene.crowd.agents[index].name)
+        }
+    }
+
+    /// A roll-out beside which one agent lies from its beginning on: one of its first stage, or of its last.
+    private func run(
+        _ lie: Lie, isOfFirstStage: Bool, _ change: (inout RolloutScene) -> Void = { _ in }
+    ) throws -> RolloutScene {
+        var scene = try RolloutScene(20)
+        (scene.options.dwells, scene.options.pauseLimit) = ([.seconds(20)], .seconds(5))
+        scene.options.stages = [.count(5), .share(50_000), .share(RolloutStage.everyone)]
+        scene.crowd.weather.opens = 20
+        change(&scene)
+        try scene.start()
+        let first = scene.withCandidate
+        let liar = try required(
+            isOfFirstStage ? first.first : scene.crowd.agents.indices.first { !first.contains($0) })
+        scene.run(seconds: 900) { _ in
+            false
+        } eachSecond: {
+            lie.tell(by: liar, in: &$0)
+        }
+        return scene
+    }
+
+    @Test(arguments: Lie.allCases, [true, false])
+    func `a good map is not taken back for what one says`(_ lie: Lie, _ isOfFirstStage: Bool) throws {
+        let scene = try run(lie, isOfFirstStage: isOfFirstStage)
+        switch scene.outcome {
+        case .done?: break
+        case .paused(let why)?:
+            // One agent is too many for these, as their limits say.
+            let mayPause = ["candidate: ", "reports: ", "promoted, and "].contains { why.hasPrefix($0) }
+            #expect(mayPause, "\(why)")
+        default: Issue.record("\(scene.outcome as Any)")
+        }
+        #expect(scene.history.isWhole && !scene.history.entries.contains { $0.event == "take-back" })
+    }
+
+    @Test(arguments: Lie.allCases, [true, false])
+    func `a bad map is not promoted for what one says`(_ lie: Lie, _ isOfFirstStage: Bool) throws {
+        let scene = try run(lie, isOfFirstStage: isOfFirstStage) {
+            ($0.crowd.weather.failing, $0.options.limit) = (1, nil)
+        }
+        #expect(scene.outcome != .done)
+        #expect(!scene.history.entries.contains { $0.event == "promote" })
+        #expect(scene.revisions[42] ?? 0 <= 10, "\(scene.revisions)")
+    }
+
+    @Test(arguments: Lie.allCases)
+    func `whatever one says, the next roll-out begins, and a take-back reaches all`(_ lie: Lie) throws {
+        var scene = try RolloutScene(20)
+        try scene.start()
+        scene.advance(seconds: 2)
+        let liar = scene.withCandidate[0]
+        lie.tell(by: liar, in: &scene)
+        try scene.begin(.takeBack(why: "enough"))
+        scene.run(seconds: 200) { _ in
+            false
+        } eachSecond: {
+            lie.tell(by: liar, in: &$0)
+        }
+        // All others are back; and where it says otherwise, that is said by name.
+        #expect(scene.revisions == [41: 20])
+        switch scene.outcome {
+        case .takenBack(let why)?: #expect(why == "enough")
+        case .paused(let why)?:
+            #expect(why.contains("did not say to be back: \(scene.crowd.agents[liar].name)"), "\(why)")
+        default: Issue.record("\(scene.outcome as Any)")
+        }
+        let epoch = try #require(scene.control?.epoch)
+        try scene.start(43, id: "r-8")
+        #expect(scene.control?.id == "r-8" && scene.control?.epoch == epoch + 1)
+        scene.advance(seconds: 2)
+        #expect(scene.onNext == 5)
+    }
+
+    // MARK: Small fleets
+
+    /// Each agent that gets it goes back by itself.
+    @Test(arguments: [1, 2, 3, 5], [true, false])
+    func `however small the group, a map with which no agent of the stage stays does not go on`(
+        _ count: Int, _ allowsNoTraffic: Bool
+    ) throws {
+        for first in [RolloutStage.count(1), .share(RolloutStage.everyone)] {
+            var scene = try RolloutScene(count)
+            (scene.options.dwells, scene.options.allowsNoTraffic) = ([.seconds(10)], allowsNoTraffic)
+            scene.options.stages = [first, .share(RolloutStage.everyone)]
+            (scene.crowd.weather.opens, scene.crowd.weather.failing) = (60, 1)
+            scene.crowd.weather.code = .handlerFailed
+            try scene.start()
+            scene.run()
+            switch scene.outcome {
+            case .takenBack(let why)?, .paused(let why)?:
+                let gates = ["guard: ", "not-found: ", "failures: ", "opens: "]
+                #expect(gates.contains { why.hasPrefix($0) }, "\(why)")
+                if why.hasPrefix("guard") { #expect(why.contains("540 ROLLOUT_GUARD"), "\(why)") }
+            default: Issue.record("\(scene.outcome as Any)")
+            }
+            #expect(scene.revisions == [41: count])
+        }
+    }
+
+    @Test(arguments: [1, 2, 3, 5, 20])
+    func `a good map goes to everyone in a group of any size`(_ count: Int) throws {
+        var scene = try RolloutScene(count)
+        scene.crowd.weather.opens = 60
+        scene.options.stages = RolloutStage.standard
+        try scene.start()
+        scene.run()
+        #expect(scene.outcome == .done && scene.revisions == [42: count], "\(scene.outcome as Any)")
+    }
+}
