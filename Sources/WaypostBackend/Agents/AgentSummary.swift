@@ -18,12 +18,12 @@ package struct AgentSummary: Sendable, Hashable {
     package var started: Int64?
     package let health: String
     /// The revisions of the maps in force.
-    package let map: String
-    package let version: String
+    package var map: String
+    package var version: String
     package let mqtt: String
     package let groups: [String]
     /// What is wrong, and what is not known, without times; empty when there is nothing to say.
-    package let problem: String
+    package var problem: String
     /// How far its clock is behind ours, in milliseconds, when that is too far to believe its times.
     package var clockLag: Int64?
     /// Whether its clock was wrong when it went, and nothing says how far.
@@ -48,11 +48,11 @@ package struct AgentSummary: Sendable, Hashable {
         let stated = member.state.flatMap { $0.isOnline == isOnline ? $0.at : nil }
         // A will has no time of its own: when the connection was lost is known only to who saw it.
         let told = hasNoTimes ? nil : isOnline ? stated ?? health?.started : stated
-        since = member.seenAt ?? told.map { $0 &+ correction }
+        since = member.seenAt ?? told.map { $0.adding(clamping: correction) }
         isSinceAtLeast = member.seenAt == nil && clockLag != nil && member.healthLag == nil
         let isAgeUnknown = hasNoTimes || (clockLag != nil && member.healthLag == nil)
-        asOf = member.askedAt ?? (isAgeUnknown ? nil : health?.at.map { $0 &+ correction })
-        started = isOnline ? health?.started.map { $0 &+ correction } : nil
+        asOf = member.askedAt ?? (isAgeUnknown ? nil : health?.at.map { $0.adding(clamping: correction) })
+        started = isOnline ? health?.started.map { $0.adding(clamping: correction) } : nil
         // What was true before it went is true no more.
         self.health = isOnline ? health?.status ?? "?" : "-"
         let map = member.mapSummary
@@ -92,8 +92,7 @@ package struct AgentSummary: Sendable, Hashable {
 
     /// `3 min ago`; never more than fits.
     package static func ago(_ then: Int64, _ now: Int64) -> String {
-        let (span, overflow) = now.subtractingReportingOverflow(then)
-        return "\(TimeText.span(overflow ? .max : span)) ago"
+        "\(TimeText.span(now.subtracting(clamping: then))) ago"
     }
 }
 
@@ -111,7 +110,7 @@ extension Roster.Member {
     /// Whether the times that it left behind are those of a wrong clock.
     fileprivate func hasWrongClock(at now: Int64) -> Bool {
         let isAhead = [health?.at, state?.at].compactMap(\.self).contains {
-            $0.subtractingReportingOverflow(now).partialValue > Self.largestLag
+            $0.subtracting(clamping: now) > Self.largestLag
         }
         return isAhead || health?.checks.contains { $0.name == "clock" && $0.state == .failed } == true
     }
@@ -123,7 +122,7 @@ extension Roster.Member {
     fileprivate func clockLag(at now: Int64) -> Int64? {
         if let healthLag { return healthLag }
         guard isOnline == true, let at = health?.at else { return nil }
-        let (lag, overflow) = now.subtractingReportingOverflow(at)
-        return !overflow && (lag > Self.longestHealthInterval || lag < -Self.largestLag) ? lag : nil
+        let lag = now.subtracting(clamping: at)
+        return lag > Self.longestHealthInterval || lag < -Self.largestLag ? lag : nil
     }
 }

@@ -8,8 +8,7 @@ extension Health {
     /// When the process started, in milliseconds since 1970.
     package var started: Int64? {
         guard let at, let uptime else { return nil }
-        let (start, overflow) = at.subtractingReportingOverflow(uptime)
-        return overflow ? nil : start
+        return min(max(at.subtracting(clamping: uptime), 0), Fields.latestTime)
     }
 
     package var mqttVersion: String {
@@ -33,8 +32,8 @@ extension Health {
 
     /// What it takes from one sender; nil when there is no limit, or it does not say.
     package var senderLimit: SenderLimit? {
-        guard let rate = limits["intakeRate"]?.intValue, rate > 0 else { return nil }
-        let burst = limits["intakeBurst"]?.intValue ?? 1
+        guard let rate = limits["intakeRate"]?.boundedInt, rate > 0 else { return nil }
+        let burst = limits["intakeBurst"]?.boundedInt ?? 1
         return SenderLimit(rate: Int(clamping: rate), burst: min(max(1, Int(clamping: burst)), 1_000_000))
     }
 
@@ -69,7 +68,7 @@ extension Health {
     package func levelAsked(clockError: Int64 = 0) -> String? {
         guard let override else { return nil }
         let what = override.tag.map { "events of tag \($0)" } ?? "events"
-        let until = override.until.subtractingReportingOverflow(clockError).partialValue
+        let until = override.until.subtracting(clamping: clockError)
         return
             "\(override.sender ?? "a sender") asked for \(what) of level \(override.level.letter) and higher until \(Timestamp.local(until))"
     }

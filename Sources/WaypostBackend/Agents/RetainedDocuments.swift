@@ -55,7 +55,7 @@ package struct RetainedDocuments: Sendable {
         }
         if let layers = json["layers"]?.arrayValue {
             let shown = layers.map {
-                "\($0["layer"]?.stringValue ?? "?") rev \($0["rev"]?.intValue.map(String.init) ?? "-")"
+                "\($0["layer"]?.stringValue ?? "?") rev \($0["rev"]?.boundedInt.map(String.init) ?? "-")"
             }
             return shown.isEmpty ? "no map" : shown.joined(separator: ", ")
         }
@@ -106,6 +106,6 @@ package struct RetainedDocuments: Sendable {
 extension MapFile {
     /// The revision of a document, signed or not.
     fileprivate static func revision(_ json: JSONValue) -> Int64? {
-        (try? document(json))?["rev"]?.intValue
+        (try? document(json))?["rev"]?.boundedInt
     }
 }

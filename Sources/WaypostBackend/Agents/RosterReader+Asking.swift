@@ -80,9 +80,9 @@ extension RosterReader {
     /// An agent has answered with its health: it is online.
     private static func birth(of agent: String, _ health: JSONValue, _ topics: Topics) -> MQTTMessage {
         let state = AgentState(
-            isOnline: true, epoch: health["epoch"]?.intValue ?? 0, boot: health["boot"]?.stringValue ?? "",
+            isOnline: true, epoch: health["epoch"]?.boundedInt ?? 0, boot: health["boot"]?.stringValue ?? "",
             reason: .birth, agent: agent, version: health["version"]?.stringValue ?? "?",
-            mqtt: Int(clamping: health["mqtt"]?.intValue ?? 0))
+            mqtt: Int(clamping: health["mqtt"]?.boundedInt ?? 0))
         return MQTTMessage(topic: topics.state(of: agent), payload: state.encoded(), retain: true)
     }
 }

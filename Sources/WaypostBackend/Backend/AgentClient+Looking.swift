@@ -35,7 +35,7 @@ extension AgentClient {
             let result = try await send(command, SendOptions()).result().result
             failures += (result["failures"]?.arrayValue ?? []).compactMap { AgentFailure($0, of: name) }
             // An agent that never comes to an end is not followed.
-            guard failures.count < maximum, let next = result["next"]?.intValue, next < before else {
+            guard failures.count < maximum, let next = result["next"]?.boundedInt, next < before else {
                 return Array(failures.prefix(maximum))
             }
             before = next

@@ -42,7 +42,7 @@ struct ResolveCase {
         parameters = try Self.object(json["params"], "params") ?? [:]
         table.routes = try Self.texts(json["routes"], "routes")
         for (pattern, priority) in try Self.object(json["priorities"], "priorities") ?? [:] {
-            guard let number = priority.intValue.flatMap(Int.init(exactly:)) else {
+            guard let number = priority.boundedInt.flatMap(Int.init(exactly:)) else {
                 throw Failure(
                     .badField, "priorities: \(pattern) has \(priority.kind); it must have an integer")
             }
@@ -102,7 +102,7 @@ struct ResolveCase {
         client.agent = try text(json["agent"], "client.agent")
         client.facts.build = try text(json["build"], "client.build")
         client.facts.locale = try text(json["locale"], "client.locale")
-        client.at = try field(json["at"], "client.at", "milliseconds since 1970", \.intValue)
+        client.at = try field(json["at"], "client.at", "milliseconds since 1970", \.boundedInt)
         for (name, value) in try object(json["labels"], "client.labels") ?? [:] {
             client.facts.labels[name] = try text(value, "client.labels.\(name)")
         }

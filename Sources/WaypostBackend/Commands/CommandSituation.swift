@@ -21,7 +21,7 @@ package struct CommandSituation {
     /// The receiver: the agent, or a group.
     package var receiver: String { json["to"]?.stringValue ?? "?" }
     /// Which start this is, from 1; 0 before the first.
-    package var attempt: Int64 { json["attempt"]?.intValue ?? 0 }
+    package var attempt: Int64 { json["attempt"]?.boundedInt ?? 0 }
     /// How many starts before this one had no result, because the agent ended.
     package var interrupted: Int64 { max(0, attempt - 1) }
     // The times are those of a correct clock.
@@ -33,16 +33,16 @@ package struct CommandSituation {
 
     /// How it ended: `404 NO_ROUTE: no route matches …`.
     package var outcome: String? {
-        guard let number = json["code"]?.intValue, let name = json["name"]?.stringValue else { return nil }
+        guard let number = json["code"]?.boundedInt, let name = json["name"]?.stringValue else { return nil }
         return "\(number) \(name)" + (json["detail"]?.stringValue.map { ": \($0)" } ?? "")
     }
 
     /// What it does now, for a sentence: `running since 4 s, attempt 2`.
     package var text: String {
         let again = attempt > 1 ? ", attempt \(attempt)" : ""
-        if let held = json["held"]?.intValue { return "waiting at a gate since \(span(held))\(again)" }
-        if let began = json["running"]?.intValue { return "running since \(span(began))\(again)" }
-        if let ahead = json["ahead"]?.intValue {
+        if let held = json["held"]?.boundedInt { return "waiting at a gate since \(span(held))\(again)" }
+        if let began = json["running"]?.boundedInt { return "running since \(span(began))\(again)" }
+        if let ahead = json["ahead"]?.boundedInt {
             return
                 "waiting for its turn behind \(Int(clamping: ahead).counted("command")) of its lane\(again)"
         }
@@ -61,10 +61,10 @@ package struct CommandSituation {
     package var isOver: Bool { ended != nil }
 
     private func time(_ name: String) -> Int64? {
-        json[name]?.intValue.map { $0.subtractingReportingOverflow(clockError).partialValue }
+        json[name]?.time.map { $0.subtracting(clamping: clockError) }
     }
 
     private func span(_ since: Int64) -> String {
-        TimeText.span(max(0, now.subtractingReportingOverflow(since).partialValue))
+        TimeText.span(max(0, now.subtracting(clamping: since)))
     }
 }

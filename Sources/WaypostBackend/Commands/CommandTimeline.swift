@@ -1,4 +1,5 @@
 import Waypost
+import WaypostMessages
 
 /// What became of a command at its agent, and when; times are by the agent's clock, in milliseconds since 1970.
 public struct CommandTimeline: Sendable, Hashable {
@@ -35,7 +36,7 @@ public struct CommandTimeline: Sendable, Hashable {
 
     init(_ id: String, _ json: JSONValue) {
         self.id = id
-        running = json["running"]?.intValue ?? json["started"]?.intValue
+        running = json["running"]?.time ?? json["started"]?.time
         state =
             switch json["state"]?.stringValue {
             case "received"?: running == nil ? .waiting : .running
@@ -44,10 +45,10 @@ public struct CommandTimeline: Sendable, Hashable {
             case "finished"?, "acknowledged"?: .ended
             default: .unknown
             }
-        received = json["received"]?.intValue
-        ended = json["ended"]?.intValue
-        attempt = Int(clamping: json["attempt"]?.intValue ?? 0)
-        code = json["code"]?.intValue.map { Int(clamping: $0) }
+        received = json["received"]?.time
+        ended = json["ended"]?.time
+        attempt = Int(clamping: json["attempt"]?.boundedInt ?? 0)
+        code = json["code"]?.boundedInt.map { Int(clamping: $0) }
         detail = json["detail"]?.stringValue
     }
 }

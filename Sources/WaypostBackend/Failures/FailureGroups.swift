@@ -33,13 +33,19 @@ package struct FailureGroup: Sendable {
         detail = report.detail.cut(to: Self.maximumText)
     }
 
-    fileprivate mutating func add(_ report: FailureReport, of agent: String) {
-        count = count.addingReportingOverflow(max(1, report.count)).partialValue
+    /// - Returns: How many bytes it takes more than before.
+    fileprivate mutating func add(_ report: FailureReport, of agent: String, space: Int) -> Int {
+        count.add(clamping: max(1, report.count))
         first = min(first, report.first)
         if report.last > last {
             (last, detail) = (report.last, report.detail.cut(to: Self.maximumText))
         }
-        if agents.count < Self.maximumAgents { agents.insert(agent) }
+        // Under one name are many agents; what the table has for it counts too.
+        let size = agent.utf8.count + 48
+        guard agents.count < Self.maximumAgents, size <= space, agents.insert(agent).inserted else {
+            return 0
+        }
+        return size
     }
 
     /// The agents by name when they are few, else how many they are.
@@ -95,7 +101,8 @@ package struct FailureGroups: Sendable {
             }
             bytes += size
         }
-        groups[key, default: FailureGroup(key, report)].add(report, of: agent)
+        bytes += groups[key, default: FailureGroup(key, report)].add(
+            report, of: agent, space: Self.maximumBytes - bytes)
         return key
     }
 

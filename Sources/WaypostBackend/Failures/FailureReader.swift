@@ -15,8 +15,8 @@ package struct FailureReader {
         /// The report with the times of a correct clock.
         package var corrected: FailureReport {
             var report = report
-            report.first = report.first.subtractingReportingOverflow(clockError).partialValue
-            report.last = report.last.subtractingReportingOverflow(clockError).partialValue
+            report.first = report.first.subtracting(clamping: clockError)
+            report.last = report.last.subtracting(clamping: clockError)
             return report
         }
     }
@@ -74,9 +74,10 @@ package struct FailureReader {
                     else { continue }
                     each(Found(agent: answer.agent, report: report, json: json, clockError: clockError))
                 }
-                gaps.damaged += min(max(0, result["damaged"]?.intValue ?? 0), 1_000)
+                gaps.damaged += min(max(0, result["damaged"]?.boundedInt ?? 0), 1_000)
                 // An agent that never comes to an end is not followed.
-                guard let further = result["next"]?.intValue, further < page.before, pages < Self.maximumPages
+                guard let further = result["next"]?.boundedInt, further < page.before,
+                    pages < Self.maximumPages
                 else { return }
                 var following = page
                 (following.before, following.since) = (further, min(max(0, oldest), Fields.latestTime))

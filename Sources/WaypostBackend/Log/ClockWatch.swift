@@ -20,7 +20,7 @@ struct ClockWatch {
             let known = errors[agent] ?? 0
             remember(error, of: agent)
             // A clock that only runs on is no news.
-            let change = error.subtractingReportingOverflow(known).partialValue.magnitude
+            let change = error.subtracting(clamping: known).magnitude
             return known == 0 || change > Self.largestLead.magnitude
                 ? ClockOffset.notice(agent, error: error) : nil
         }
@@ -29,7 +29,7 @@ struct ClockWatch {
     /// What is to be said of a line that came just now; nil when its time may be right, or it was said.
     mutating func doubt(_ line: LogLine, now: Int64) -> String? {
         guard errors[line.agent] == nil else { return nil }
-        let lag = now.subtractingReportingOverflow(line.event.time).partialValue
+        let lag = now.subtracting(clamping: line.event.time)
         guard lag < -Self.largestLead || lag > Self.largestDelay else { return nil }
         remember(0, of: line.agent)
         let side = lag > 0 ? "behind" : "ahead of"

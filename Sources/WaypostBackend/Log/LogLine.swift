@@ -47,7 +47,7 @@ package struct LogLine: Sendable {
     /// - Parameter error: how far the agent's clock is ahead, in milliseconds.
     package func corrected(by error: Int64) -> LogLine {
         var line = self
-        line.event.time = event.time.subtractingReportingOverflow(error).partialValue
+        line.event.time = event.time.subtracting(clamping: error)
         return line
     }
 
@@ -56,11 +56,9 @@ package struct LogLine: Sendable {
         guard error != 0 else { return self }
         var line = corrected(by: error)
         let (asIs, better) = (
-            now.subtractingReportingOverflow(event.time), now.subtractingReportingOverflow(line.event.time)
+            now.subtracting(clamping: event.time), now.subtracting(clamping: line.event.time)
         )
-        guard asIs.overflow || better.partialValue.magnitude < asIs.partialValue.magnitude else {
-            return self
-        }
+        guard better.magnitude < asIs.magnitude else { return self }
         // How far it is off may be known to a minute only; nothing comes before it happens.
         line.event.time = min(line.event.time, now)
         return line

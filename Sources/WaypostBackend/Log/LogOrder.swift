@@ -25,7 +25,7 @@ package enum LogOrder {
             var time = Int64.min
             let error = lines.first.map { error($0.agent) } ?? 0
             for line in lines {
-                time = max(time, line.event.time.subtractingReportingOverflow(error).partialValue)
+                time = max(time, line.event.time.subtracting(clamping: error))
                 all.append((time, line))
             }
         }

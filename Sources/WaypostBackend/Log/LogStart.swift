@@ -32,8 +32,8 @@ package enum LogStart: Sendable, Hashable, CustomStringConvertible {
     /// was on it, if it is known to be wrong.
     package func milliseconds(byClockOf reply: Reply) -> Int64 {
         switch self {
-        case .span(let span): reply.at.subtractingReportingOverflow(span.milliseconds).partialValue
-        case .time(let time): time.addingReportingOverflow(ClockOffset.error(of: reply)).partialValue
+        case .span(let span): reply.at.subtracting(clamping: span.milliseconds)
+        case .time(let time): time.adding(clamping: ClockOffset.error(of: reply))
         }
     }
 

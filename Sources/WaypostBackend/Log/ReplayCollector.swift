@@ -224,8 +224,8 @@ package struct ReplayCollector: Sendable {
         guard let events = reply.result["events"]?.arrayValue else {
             // Numbers that make no sense are none.
             source.progress = .publishes(
-                count: Int(clamping: reply.result["replayed"]?.intValue ?? 0),
-                last: reply.result["last"]?.intValue)
+                count: Int(clamping: reply.result["replayed"]?.boundedInt ?? 0),
+                last: reply.result["last"]?.boundedInt)
             return
         }
         source.refusals = 0
@@ -263,7 +263,7 @@ package struct ReplayCollector: Sendable {
         }
         source.progress = .complete
         if let first = reply.result["first"], let oldest = source.oldest, let start = history.start,
-            let time = first["t"]?.intValue, time > oldest, first["seq"]?.intValue ?? 1 > 1
+            let time = first["t"]?.time, time > oldest, first["seq"]?.boundedInt ?? 1 > 1
         {
             source.gap = "\(agent) has no events as old as \(start)"
         }

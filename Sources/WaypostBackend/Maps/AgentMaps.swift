@@ -110,9 +110,9 @@ extension AgentMaps: Codable {
 extension MapLayer {
     fileprivate func corrected(by clockError: Int64) -> MapLayer {
         var layer = self
-        layer.since = since?.subtractingReportingOverflow(clockError).partialValue
+        layer.since = since?.subtracting(clamping: clockError)
         if let at = refused?.at {
-            layer.refused?.at = at.subtractingReportingOverflow(clockError).partialValue
+            layer.refused?.at = at.subtracting(clamping: clockError)
         }
         return layer
     }

@@ -112,7 +112,7 @@ package struct MapReader: Sendable {
             let clockError = ClockOffset.error(of: answer)
             if clockError != 0 { answers.wrongClocks[answer.agent] = clockError }
             // An agent that never comes to an end is not followed.
-            guard let further = answer.reply.result["next"]?.intValue,
+            guard let further = answer.reply.result["next"]?.boundedInt,
                 pages[answer.agent]?.count ?? 0 < Self.maximumPages
             else { return }
             next.append((answer.agent, further))
@@ -166,8 +166,8 @@ package struct MapReader: Sendable {
 extension MapRevision {
     fileprivate func corrected(by clockError: Int64) -> MapRevision {
         var revision = self
-        revision.from = from.subtractingReportingOverflow(clockError).partialValue
-        revision.until = until?.subtractingReportingOverflow(clockError).partialValue
+        revision.from = from.subtracting(clamping: clockError)
+        revision.until = until?.subtracting(clamping: clockError)
         return revision
     }
 }

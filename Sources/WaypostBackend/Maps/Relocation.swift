@@ -117,7 +117,7 @@ public struct Relocation: Sendable {
     /// When it ends by itself, in milliseconds since 1970; nil when it does not.
     package var expires: Int64? {
         guard let json = try? JSONValue(parsing: payload, limits: .trustedFile) else { return nil }
-        return (try? MapFile.document(json))?["exp"]?.intValue
+        return (try? MapFile.document(json))?["exp"]?.boundedInt
     }
 
     /// Whether agents that have keys take no other.

@@ -134,7 +134,7 @@ struct AgentPage {
             summary.asOf.map { "\(Timestamp.local($0)), \(AgentSummary.ago($0, now))" } ?? "an unknown time"
         let isOnline = member.isOnline == true
         // A page of watch stays on the screen.
-        let isFresh = member.askedAt.map { now &- $0 < Self.freshness } ?? false
+        let isFresh = member.askedAt.map { now.subtracting(clamping: $0) < Self.freshness } ?? false
         let how =
             if member.askedAt != nil {
                 isFresh ? "the agent was asked just now" : "the agent was asked"
@@ -152,7 +152,7 @@ struct AgentPage {
     private func limits() -> [TextTable.Entry] {
         guard let limits = member?.health?.limits, !limits.isEmpty else { return [] }
         let changed = AgentNumber.all.compactMap { setting -> TextTable.Entry? in
-            guard let name = setting.healthName, let value = limits[name]?.intValue,
+            guard let name = setting.healthName, let value = limits[name]?.boundedInt,
                 value != Int64(setting.standard)
             else { return nil }
             return entry(name, "\(value) (default: \(setting.standard))")
@@ -200,7 +200,7 @@ struct AgentPage {
             + [summary.refusal].compactMap(\.self).map { entry("refused", $0) }
             + map.inactive.map { inactive in
                 // From 1, as people count.
-                let number = inactive.index.addingReportingOverflow(1).partialValue
+                let number = inactive.index + 1
                 return entry("inactive", "entry \(number) of \(inactive.layer): \(inactive.reason)")
             }
     }
@@ -216,7 +216,7 @@ struct AgentPage {
         func names(_ stack: JSONValue) -> String {
             (stack.arrayValue ?? []).map { $0["name"]?.stringValue ?? "?" }.joined(separator: " > ")
         }
-        let selected = navigation?["selected"]?.intValue
+        let selected = navigation?["selected"]?.boundedInt
         let tabs = (navigation?["tabs"]?.arrayValue ?? []).enumerated().map { number, stack in
             entry("tab \(number)\(Int64(number) == selected ? ", in front" : "")", names(stack))
         }
@@ -228,9 +228,9 @@ struct AgentPage {
         (member?.health?.opens ?? []).map { row in
             let route = row["route"]?.stringValue ?? ""
             let counts = ["opened", "failed", "intercepted"].compactMap { name in
-                row[name]?.intValue.flatMap { $0 > 0 ? "\($0) \(name)" : nil }
+                row[name]?.boundedInt.flatMap { $0 > 0 ? "\($0) \(name)" : nil }
             }
-            let time = row["ms"]?["p99"]?.intValue.map { ", p99 \($0) ms" } ?? ""
+            let time = row["ms"]?["p99"]?.boundedInt.map { ", p99 \($0) ms" } ?? ""
             return entry(
                 route.isEmpty ? "(no route)" : route, "\(counts.joined(separator: ", "))\(time)")
         }

@@ -6,8 +6,8 @@ extension Health {
     /// The opens that wait, for people, each with the command that cancels it.
     private func waitingLines(of agent: String) -> [TerminalText] {
         held.map { open in
-            let since = open["since"]?.intValue.flatMap { since in
-                at.map { " for \(TimeText.span(max(0, $0 - min(max(since, 0), Fields.latestTime))))" }
+            let since = open["since"]?.time.flatMap { since in
+                at.map { " for \(TimeText.span(max(0, $0 - since)))" }
             }
             let cancel = open["ref"]?.stringValue.map {
                 "; to cancel it: waypost cancel \($0) --agent \(agent)"

@@ -77,7 +77,8 @@ extension Roster {
         let wide =
             isWide
             ? [
-                member?.isOnline == true ? agent.started.map { TimeText.span(now &- $0) } ?? "?" : "-",
+                member?.isOnline == true
+                    ? agent.started.map { TimeText.span(now.subtracting(clamping: $0)) } ?? "?" : "-",
                 agent.groups.isEmpty ? "-" : agent.groups.joined(separator: ","),
                 member?.health?.broker ?? "?",
             ] : []

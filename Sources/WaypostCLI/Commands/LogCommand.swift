@@ -48,7 +48,7 @@ struct LogCommand: RequestVerb {
     }
 
     func lines(_ answer: AgentReply, _ style: Style) -> [TerminalText] {
-        guard answer.isOK, let until = answer.reply.result["until"]?.intValue else {
+        guard answer.isOK, let until = answer.reply.result["until"]?.time else {
             return ReplyText(style: style).lines(answer)
         }
         let level = answer.reply.result["level"]?.stringValue?.uppercased() ?? level

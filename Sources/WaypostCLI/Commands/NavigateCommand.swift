@@ -62,7 +62,7 @@ enum NavigationText {
             return names.isEmpty ? "nothing yet" : names.joined(separator: " > ")
         }
         let tabs = state["tabs"]?.arrayValue ?? []
-        let selected = state["selected"]?.intValue
+        let selected = state["selected"]?.boundedInt
         var lines: [TerminalText] = tabs.prefix(maximum).enumerated().map { number, stack in
             let mark = tabs.count > 1 && Int64(number) == selected ? " (in front)" : ""
             return "  \(tabs.count > 1 ? "tab \(number)\(mark)" : "shown"): \(names(stack))"

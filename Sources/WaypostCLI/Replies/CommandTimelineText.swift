@@ -21,7 +21,7 @@ struct CommandTimelineText {
         func step(_ name: String, _ time: Int64?, _ note: String? = nil) {
             guard let time else { return }
             let difference = before.map {
-                " +\(max(0, time.subtractingReportingOverflow($0).partialValue)) ms"
+                " +\(max(0, time.subtracting(clamping: $0))) ms"
             }
             let more = [difference, note.map { " " + $0 }].compactMap(\.self).joined(separator: " ")
             line(name, "\(Timestamp.threadTime(time))\(more)")

@@ -61,7 +61,7 @@ package struct HealthCheck: Sendable, Hashable {
             ?? (json["ok"]?.boolValue != true
                 ? .failed : detail == "pending" || detail.hasPrefix("not known") ? .unknown : .ok)
         self.init(
-            name, state, detail, since: json["since"]?.intValue.map { min(max($0, 0), Fields.latestTime) },
+            name, state, detail, since: json["since"]?.time,
             advice: json["advice"]?.stringValue)
         // It says itself whether there is something to do.
         if json["state"] != nil { advice = json["advice"]?.stringValue }

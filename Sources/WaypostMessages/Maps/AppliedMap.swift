@@ -25,7 +25,7 @@ package struct AppliedMap: Payload, Hashable {
             fields.required("layer", &name)
             fields.optional("rev", &revision, orNull: true)
             fields.optional("digest", &digest, unless: "")
-            fields.optional("at", &at, unless: 0)
+            fields.optional("at", &at, unless: 0, in: 0...Fields.latestTime, clamps: true)
         }
     }
 
@@ -73,7 +73,7 @@ package struct AppliedMap: Payload, Hashable {
         package init() {}
 
         package mutating func describe(_ fields: inout PayloadFields) {
-            fields.optional("at", &at)
+            fields.optional("at", &at, in: 0...Fields.latestTime, clamps: true)
             fields.code(&code)
             fields.optional("detail", &detail)
             fields.optional("digest", &digest)

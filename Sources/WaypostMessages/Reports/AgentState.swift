@@ -111,7 +111,7 @@ package struct AgentState: Payload, Hashable {
         fields.optional("agent", &agent)
         fields.optional("version", &version)
         fields.optional("mqtt", &mqtt)
-        fields.optional("at", &at)
+        fields.optional("at", &at, in: 0...Fields.latestTime, clamps: true)
         // Who can't read why it ended knows at least that it did.
         fields.optional("last", &last, isLenient: true)
     }

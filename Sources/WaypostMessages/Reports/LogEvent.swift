@@ -4,6 +4,8 @@ package import Waypost
 package struct LogEvent: Sendable, Hashable {
     /// The longest message, in bytes; a longer one is cut.
     package static let maximumMessageBytes = 2048
+    /// The longest tag, start and command id that a reader keeps of an event, in bytes: an agent's are shorter.
+    private static let maximumNameBytes = 256
 
     /// The agent's clock, in milliseconds since 1970.
     package var time: Int64
@@ -72,17 +74,17 @@ package struct LogEvent: Sendable, Hashable {
             time: try fields.required("t", fields.integer("t", in: 0...Fields.latestTime)),
             // An unknown level is not hidden by the usual filters.
             level: LogLevel(letter: letter) ?? .warning,
-            tag: try fields.required("tag", fields.text("tag")),
-            boot: try fields.text("boot") ?? "",
+            tag: try fields.required("tag", fields.text("tag")).cut(to: Self.maximumNameBytes),
+            boot: try fields.text("boot")?.cut(to: Self.maximumNameBytes) ?? "",
             sequence: try fields.clamped("seq", to: 0...Fields.largestInteger) ?? 0,
             process: try fields.integer("pid") ?? 0,
             thread: try fields.integer("tid") ?? 0,
-            message: try fields.required("msg", fields.text("msg")),
-            url: try fields.text("url"),
+            message: try fields.required("msg", fields.text("msg")).cut(to: Self.maximumMessageBytes),
+            url: try fields.text("url")?.cut(to: Self.maximumMessageBytes),
             isError: try fields.integer("type") == 1,
-            ref: try fields.text("ref"),
+            ref: try fields.text("ref")?.cut(to: Self.maximumNameBytes),
             dropped: try fields.integer("dropped") ?? 0)
-        if LogLevel(letter: letter) == nil { self.letter = letter }
+        if LogLevel(letter: letter) == nil { self.letter = letter.cut(to: 16) }
     }
 
     /// The code with which the message of a failure begins: `404 NO_ROUTE: …`; nil for every other event.

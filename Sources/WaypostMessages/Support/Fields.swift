@@ -4,6 +4,12 @@ package import Waypost
 package struct Fields: Sendable {
     /// The largest integer that every JSON implementation reads exactly: 2^53 - 1.
     package static let largestInteger: Int64 = 9_007_199_254_740_991
+    /// A number moved to the nearest that every JSON implementation reads exactly: a sum or a difference of two, or a
+    /// thousand times one, then still fits.
+    package static func bounded(_ number: Int64) -> Int64 {
+        min(max(number, -largestInteger), largestInteger)
+    }
+
     /// The latest time that is taken: the year 2286, in milliseconds since 1970.
     package static let latestTime: Int64 = 9_999_999_999_999
 
@@ -46,11 +52,13 @@ package struct Fields: Sendable {
         return text
     }
 
+    /// An integer; without a range it is ``bounded(_:)``.
     package func integer(
-        _ name: String, in range: ClosedRange<Int64> = Int64.min...Int64.max
+        _ name: String, in range: ClosedRange<Int64>? = nil
     ) throws(Failure) -> Int64? {
         guard let value = self[name] else { return nil }
         guard case .int(let number) = value else { throw mismatch(name, "an integer", value) }
+        guard let range else { return Self.bounded(number) }
         guard range.contains(number) else {
             throw Failure(
                 .badField, "\(name) must be \(range.lowerBound) to \(range.upperBound); found \(number)")
@@ -81,4 +89,25 @@ package struct Fields: Sendable {
     package func mismatch(_ name: String, _ expected: String, _ found: JSONValue) -> Failure {
         Failure(.badField, "\(name) must be \(expected); found \(found.kind)")
     }
+}
+
+/// Sums and differences of numbers from outside: they stay at the largest and at the least number that there is.
+///
+/// What is read as a field lies within ``Fields/largestInteger``, so that one sum of two fits; what is added up message after
+/// message does not.
+extension FixedWidthInteger {
+    /// The sum, or the nearest number.
+    package func adding(clamping other: Self) -> Self {
+        let (sum, overflow) = addingReportingOverflow(other)
+        return overflow ? (other < 0 ? .min : .max) : sum
+    }
+
+    /// The difference, or the nearest number.
+    package func subtracting(clamping other: Self) -> Self {
+        let (difference, overflow) = subtractingReportingOverflow(other)
+        return overflow ? (other < 0 ? .max : .min) : difference
+    }
+
+    /// Adds a number, as far as there are numbers.
+    package mutating func add(clamping other: Self) { self = adding(clamping: other) }
 }

@@ -276,11 +276,12 @@ extension String: FieldValue {
     }
 }
 
+/// As it is read it lies within ``Fields/largestInteger``, so that no sum of two ends the reader.
 extension Int64: FieldValue {
     package static var fieldKind: String { "an integer" }
     package var field: JSONValue { .int(self) }
     package init?(field: JSONValue) {
-        if case .int(let number) = field { self = number } else { return nil }
+        if case .int(let number) = field { self = Fields.bounded(number) } else { return nil }
     }
 }
 
@@ -288,7 +289,7 @@ extension Int: FieldValue {
     package static var fieldKind: String { Int64.fieldKind }
     package var field: JSONValue { .int(Int64(self)) }
     package init?(field: JSONValue) {
-        if case .int(let number) = field { self.init(clamping: number) } else { return nil }
+        if let number = Int64(field: field) { self.init(clamping: number) } else { return nil }
     }
 }
 

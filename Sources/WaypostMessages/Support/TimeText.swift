@@ -21,6 +21,6 @@ package enum TimeText {
             case ..<172_800: 3_600_000
             default: 86_400_000
             }
-        return span(size.addingReportingOverflow(unit / 2).overflow ? size : size + unit / 2)
+        return span(size.adding(clamping: unit / 2))
     }
 }
