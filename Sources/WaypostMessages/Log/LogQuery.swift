@@ -91,8 +91,7 @@ package struct LogQuery: Sendable {
             switch test {
             case .level(let lowest): return event.level >= lowest
             case .age(let longest):
-                let (age, overflow) = now.subtractingReportingOverflow(event.time)
-                return !overflow && age <= longest
+                return now.subtracting(clamping: event.time) <= longest
             case .isFailure: return isReport || event.isError
             case .text(let pattern):
                 let texts: [String?] =

@@ -1,9 +1,7 @@
 package import Waypost
 
 /// What is looked for in a text.
-///
-/// `@unchecked Sendable`: `Regex` does not say that it is, but all here is constant, and matching changes nothing in it.
-package struct TextPattern: @unchecked Sendable {
+package struct TextPattern: Sendable {
     package enum How: Sendable {
         /// A part, without regard to case.
         case part
@@ -13,10 +11,10 @@ package struct TextPattern: @unchecked Sendable {
         case expression
     }
 
-    private enum Wanted {
+    private enum Wanted: Sendable {
         case part(String)
         case whole(String)
-        case expression(Regex<AnyRegexOutput>)
+        case expression(RegularExpression)
     }
 
     private let wanted: Wanted
@@ -28,14 +26,14 @@ package struct TextPattern: @unchecked Sendable {
         case .whole: wanted = .whole(text)
         case .expression:
             do {
-                wanted = .expression(try Regex(text).matchingSemantics(.unicodeScalar))
+                wanted = .expression(try RegularExpression(text))
             } catch {
-                throw Failure(.badField, "\(text.debugDescription) is not a regular expression: \(error)")
+                throw Failure(.badField, "\(text.quoted) is not a regular expression: \(error.detail)")
             }
         }
     }
 
-    /// Whether it takes a time that is not known beforehand.
+    /// Whether it is a regular expression: an agent evaluates none.
     package var isExpression: Bool {
         if case .expression = wanted { true } else { false }
     }
@@ -47,7 +45,7 @@ package struct TextPattern: @unchecked Sendable {
         return switch wanted {
         case .part(let part): text.lowercased().utf8.contains(part.utf8)
         case .whole(let whole): text.utf8.elementsEqual(whole.utf8)
-        case .expression(let expression): text.contains(expression)
+        case .expression(let expression): expression.isIn(text)
         }
     }
 }
