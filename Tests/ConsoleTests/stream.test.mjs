@@ -27,3 +27,9 @@ test('how far what is shown can be believed', () => {
   assert.equal(freshness({ link: 'open', status: { ...status, connected: false }, now: 2_000 }), 'offline');
   assert.equal(freshness({ link: 'gone', status, now: 2_000 }), 'gone');
 });
+
+test('a line ends at its end, whatever other characters an expression takes for one', () => {
+  const frame = 'event: log\nid: 7\ndata: {"m":"a\u2028b\u2029c\u0085d"}\n\n';
+  assert.deepEqual(new EventParser().push(frame), [{ event: 'log', data: '{"m":"a\u2028b\u2029c\u0085d"}', id: '7' }]);
+  assert.deepEqual(new EventParser().push('data\ndata:\ndata:  x\n\n'), [{ event: 'message', data: '\n\n x', id: null }]);
+});

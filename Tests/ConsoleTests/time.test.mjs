@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { ago, bytes, clock, count, day, duration, exact, left, plural, span } from '../../Sources/WaypostConsole/Page/time.js';
+import {
+  ago, bytes, clock, count, day, duration, exact, isTime, left, plural, span, visible,
+} from '../../Sources/WaypostConsole/Page/time.js';
 
 const NOW = 1_795_217_000_000;
 
@@ -39,4 +41,14 @@ test('numbers and words', () => {
   assert.equal(plural(1, 'agent'), '1 agent');
   assert.equal(plural(2, 'entry', 'entries'), '2 entries');
   assert.deepEqual([100, 2_048, 47_185_920].map(bytes), ['100 B', '2 KiB', '45 MiB']);
+});
+
+test('what can not be seen, or turns a text around, is written out', () => {
+  assert.equal(visible('a\u202Eb\u200B\u2028\u{E0001}\u0007\uFFFE'), 'a\\u{202E}b\\u{200B}\\u{2028}\\u{E0001}\\u{0007}\\u{FFFE}');
+  assert.equal(visible('line\n\tnext é 日本 10\u202F000 –'), 'line\n\tnext é 日本 10\u202F000 –');
+});
+
+test('a number that no calendar has is no time', () => {
+  for (const time of [0, 1_795_217_000_000, -8.64e15]) assert.ok(isTime(time));
+  for (const time of [2 ** 53, -(2 ** 63), NaN, Infinity]) assert.ok(!isTime(time));
 });

@@ -1,12 +1,13 @@
 // Columns of lists, by what is in their cells.
 import { fill, setTime } from './dom.js';
 import { SparkLine } from './spark-line.js';
+import { visible } from './time.js';
 
 /** @typedef {import('./virtual-list.js').Column} Column */
 
 /** @param {string} name @param {string} label @param {(item: any) => string} text @param {string} [sort] @returns {Column} */
 export function textColumn(name, label, text, sort) {
-  return { name, label, sort, draw: (cell, item) => { cell.textContent = cell.title = text(item); } };
+  return { name, label, sort, draw: (cell, item) => { cell.textContent = cell.title = visible(text(item)); } };
 }
 
 /** @param {string} name @param {string} label @param {(item: any) => import('./dom.js').Child[]} parts @param {string} [sort] @returns {Column} */
@@ -27,7 +28,7 @@ export function timeColumn(name, label, time, sort, before = () => '') {
   };
 }
 
-/** @param {string} name @param {string} label @param {(item: any) => number[]} minutes @param {string} [sort] @returns {Column} */
+/** @param {string} name @param {string} label @param {(item: any) => (number | null)[]} minutes @param {string} [sort] @returns {Column} */
 export function sparkColumn(name, label, minutes, sort) {
   return {
     name, label, sort,

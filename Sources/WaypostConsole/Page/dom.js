@@ -1,7 +1,7 @@
 // Building elements. Text from outside only ever becomes a text node.
 import { icon } from './icons.js';
 import { live } from './live.js';
-import { ago, exact, plural } from './time.js';
+import { ago, exact, isTime, plural, visible } from './time.js';
 import { viewHash } from './view.js';
 
 /** @typedef {Node | string | number | null | undefined | false} Child */
@@ -20,7 +20,7 @@ export function h(tag, props, ...children) {
   for (const [name, value] of Object.entries(props ?? {})) {
     if (typeof value === 'function') element.addEventListener(name.replace(/^on/, ''), value);
     else if (value !== null && value !== undefined && value !== false) {
-      element.setAttribute(name, value === true ? '' : String(value));
+      element.setAttribute(name, value === true ? '' : name === 'title' ? visible(String(value)) : String(value));
     }
   }
   put(element, ...children);
@@ -32,7 +32,7 @@ export function h(tag, props, ...children) {
 export function put(parent, ...children) {
   for (const child of children.flat()) {
     if (child === null || child === undefined || child === false) continue;
-    parent.append(child instanceof Node ? child : String(child));
+    parent.append(child instanceof Node ? child : visible(String(child)));
   }
 }
 
@@ -75,7 +75,7 @@ export function since(time, before = '') {
 
 /** @param {HTMLTimeElement} element @param {number | null} time @param {string} [before] */
 export function setTime(element, time, before = '') {
-  if (time === null) {
+  if (time === null || !isTime(time)) {
     delete element.dataset.t;
     element.title = '';
     element.textContent = `${before}not known`;

@@ -39,14 +39,17 @@ function stateBadge({ state }) {
 }
 
 /** @param {Layer} layer */
-function layerLine({ layer, revision, digest, by, since: from, expires, entries }) {
+function layerLine({ layer, revision, digest, by, since: from, expires, entries, refused }) {
   const out = entries.filter(({ state }) => state !== 'active').length;
   return h('span', { class: 'layer-line' }, h('b', null, layer),
     h('span', { title: digest }, revision === null ? 'no revision' : `rev ${revision}`),
     h('span', { class: 'hint' }, by ? `by ${by}, ` : '', since(from, 'since ')),
     expires && h('span', { title: exact(expires) }, since(expires, 'expires ')),
     out ? badge('warn', `${out} of ${entries.length} not in force`, 'stopped')
-      : badge('ok', `all ${entries.length} in force`));
+      : entries.length ? badge('ok', `all ${entries.length} in force`) : badge('plain', 'no entries', 'maps'),
+    refused ? h('span', { title: refused.detail }, badge('bad',
+      `${refused.revision === null ? 'a map' : `rev ${refused.revision}`} refused: ${refused.code} ${refused.name}`),
+      ' ', since(refused.at)) : null);
 }
 
 // All entries in the order in which they act, each layer under its own line.

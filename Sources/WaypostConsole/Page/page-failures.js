@@ -78,8 +78,9 @@ export class FailuresPage extends Page {
         this.chartPlace.hidden = !found.total;
         this.chart.show(found.minutes, 'failure', { width: Math.max(200, this.chartPlace.clientWidth), height: 44 });
         const most = Math.max(0, ...found.minutes);
+        const unseen = found.minutes.filter((/** @type {number | null} */ value) => value === null).length;
         fill(this.chartFoot, h('span', null, `${found.minutes.length} min ago`),
-          h('span', null, `at most ${count(most)} a minute`), h('span', null, 'now'));
+          h('span', null, `at most ${count(most)} a minute${unseen ? `; ${unseen} min were not seen` : ''}`), h('span', null, 'now'));
         this.list.refresh();
         fill(this.state, found.groups.length ? null
             : emptyState('ok', q ? 'No failure fits this query' : 'Nothing has failed',

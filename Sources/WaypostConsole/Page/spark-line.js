@@ -1,4 +1,4 @@
-// A number a minute as bars, the newest at the right.
+// A number a minute as bars, the newest at the right; null is a minute that was not seen, and is drawn as a gap.
 import { plural } from './time.js';
 
 /** @type {Map<string, string>} */
@@ -24,20 +24,22 @@ function colour(name) {
 export class SparkLine extends HTMLElement {
   constructor() {
     super();
-    /** @type {number[]} */
+    /** @type {(number | null)[]} */
     this.values = [];
     /** The size in CSS pixels, so that drawing asks for no layout. */
     this.size = { width: 92, height: 18 };
   }
 
-  /** @param {number[]} values @param {string} what they count @param {{ width: number, height: number }} [size] */
+  /** @param {(number | null)[]} values @param {string} what they count @param {{ width: number, height: number }} [size] */
   show(values, what, size) {
     this.values = values;
     if (size) this.size = size;
-    const total = values.reduce((sum, value) => sum + value, 0);
-    const text = total
-      ? `${plural(total, what)} in ${values.length} min, ${values[values.length - 1]} in the newest`
-      : `no ${what} in ${values.length} min`;
+    const seen = values.flatMap((value) => (value === null ? [] : [value]));
+    const total = seen.reduce((sum, value) => sum + value, 0);
+    const gap = seen.length < values.length ? `; ${values.length - seen.length} min were not seen` : '';
+    const text = (total
+      ? `${plural(total, what)} in ${seen.length} min, ${values[values.length - 1] ?? 'not known how many'} in the newest`
+      : `no ${what} in ${seen.length} min`) + gap;
     this.setAttribute('role', 'img');
     this.setAttribute('aria-label', text);
     this.title = text;
@@ -59,13 +61,16 @@ export class SparkLine extends HTMLElement {
     if (!context) return;
     context.setTransform(scale, 0, 0, scale, 0, 0);
     context.clearRect(0, 0, width, height);
-    const most = Math.max(4, ...this.values);
+    const most = Math.max(4, ...this.values.map((value) => value ?? 0));
     const step = width / Math.max(1, this.values.length);
     context.fillStyle = colour('--line');
-    context.fillRect(0, height - 1, width, 1);
+    if (!this.values.length) context.fillRect(0, height - 1, width, 1);
+    this.values.forEach((value, index) => {
+      if (value !== null) context.fillRect(index * step, height - 1, step, 1);
+    });
     context.fillStyle = colour('--bad');
     this.values.forEach((value, index) => {
-      if (value <= 0) return;
+      if (value === null || value <= 0) return;
       const bar = Math.max(2, (value / most) * (height - 2));
       context.fillRect(index * step, height - 1 - bar, Math.max(1, step - (step > 4 ? 1 : 0.35)), bar);
     });

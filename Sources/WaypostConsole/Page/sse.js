@@ -25,7 +25,10 @@ export class EventParser {
     /** @type {string | null} */
     let id = null;
     for (const line of block.split('\n')) {
-      const [, name, value] = /^([^:]*):? ?(.*)$/.exec(line) ?? [];
+      // Not by `.` of an expression, for which a line ends in more places than here.
+      const mark = line.indexOf(':');
+      const name = mark < 0 ? line : line.slice(0, mark);
+      const value = mark < 0 ? '' : line.slice(mark + 1).replace(/^ /, '');
       if (name === 'event') event = value;
       else if (name === 'data') data.push(value);
       else if (name === 'id') id = value;

@@ -103,3 +103,17 @@ export function bytes(value) {
   if (value < 1_024) return `${value} B`;
   return value < 1_048_576 ? `${trimmed(value / 1_024)} KiB` : `${trimmed(value / 1_048_576)} MiB`;
 }
+
+/** Characters that no one sees, or that turn the text around them: by what they are, not by a list. */
+const UNSEEN = /[\p{Default_Ignorable_Code_Point}\p{Cf}\p{Zl}\p{Zp}\p{Noncharacter_Code_Point}]|(?![\t\n])\p{Cc}/gu;
+
+// A text in which each character can be seen, as the command line prints it: `\u{202E}`.
+/** @param {string} text */
+export function visible(text) {
+  return text.replace(UNSEEN, (character) =>
+      `\\u{${(character.codePointAt(0) ?? 0).toString(16).toUpperCase().padStart(4, '0')}}`);
+}
+
+// Whether it is a time that a calendar has.
+/** @param {number} time */
+export const isTime = (time) => Math.abs(time) <= 8.64e15;

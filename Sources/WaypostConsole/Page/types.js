@@ -13,7 +13,7 @@
  */
 /**
  * @typedef {{ agent: string, condition: Condition, state: string, since: number | null, sinceAtLeast: boolean,
- *   version: string, map: string, heard: number | null, groups: string[], problem: string, failures: number[],
+ *   version: string, map: string, heard: number | null, groups: string[], problem: string, failures: (number | null)[],
  *   failuresPerMinute: number }} AgentRow
  */
 /** @typedef {{ text: string, condition: Condition, count: number, agents: string[], since: number | null }} Problem */
@@ -55,7 +55,7 @@
 /** @typedef {Entry & { state: 'active' | 'inactive' | 'expired', reason: string | null }} HeldEntry */
 /**
  * @typedef {{ layer: string, revision: number | null, digest: string, by: string | null, since: number | null,
- *   expires: number | null, state: string, entries: HeldEntry[] }} Layer
+ *   expires: number | null, state: string, entries: HeldEntry[], refused?: RefusedMap | null }} Layer
  */
 /**
  * @typedef {{ layer: string, revision: number, digest: string, by: string | null, from: number | null,
@@ -84,7 +84,7 @@
 /**
  * @typedef {{ code: number | null, name: string, subject: string, url: boolean,
  *   map: { layer: string, rev: number } | null, detail: string, count: number, first: number, last: number,
- *   agents: string[], agentCount: number, minutes: number[], advice: string }} FailureGroup
+ *   agents: string[], agentCount: number, minutes: (number | null)[], advice: string }} FailureGroup
  */
 /**
  * @typedef {{ id: string, agent: string, type: string | null, what: string | null, from: string | null,
