@@ -214,7 +214,7 @@ let package = Package(
             name: "FuzzTests",
             dependencies: [
                 "Waypost", "WaypostTools", "MQTTLink", "WaypostMessages", "WaypostAgent", "WaypostBackend",
-                "WaypostCLI",
+                "WaypostCLI", "WaypostConsole",
                 .product(name: "ArgumentParser", package: "swift-argument-parser", condition: whenAgent),
             ],
             path: "Tests/FuzzTargets", exclude: ["Corpus", "Dictionaries", "LibFuzzer", "Timing"]),
@@ -249,7 +249,7 @@ if let suites = Context.environment["WAYPOST_SUITES"] {
 }
 
 // Only for scripts/test --fuzz: an executable, of libFuzzer or the one that measures, in the place of the tests, and the
-// command line without its main.
+// command line and the console without their main.
 if let fuzzing = Context.environment["WAYPOST_FUZZ"] {
     package.products = []
     package.targets = package.targets.compactMap { target in
@@ -262,8 +262,10 @@ if let fuzzing = Context.environment["WAYPOST_FUZZ"] {
                 swiftSettings: fuzzing == "fast"
                     ? [.unsafeFlags(["-sanitize=fuzzer"]), .define("FAST")] : [],
                 linkerSettings: fuzzing == "fast" ? [.unsafeFlags(["-sanitize=fuzzer"])] : [])
-        case "WaypostCLI":
-            .target(name: target.name, dependencies: target.dependencies, exclude: ["Main.swift"])
+        case "WaypostCLI", "WaypostConsole":
+            .target(
+                name: target.name, dependencies: target.dependencies, exclude: ["Main.swift"],
+                resources: target.resources)
         default: target.type == .test ? nil : target
         }
     }

@@ -18,7 +18,7 @@ struct ConsoleCommand: AsyncParsableCommand {
         abstract:
             "A page for the browser: which agents have a problem, what they log, and where a URL leads.",
         discussion: """
-            It prints an address with a token; open that. It has one connection to the broker for all tabs, stores \
+            It prints an address with a token; open that (a token that you gave is not printed). It has one connection to the broker for all tabs, stores \
             nothing, and needs no other server. It only reads unless --allow-commands is given.
 
             Examples:
@@ -68,7 +68,7 @@ struct ConsoleCommand: AsyncParsableCommand {
     func run() async throws {
         let (address, port) = try place()
         let settings = try await broker.resolved(as: name)
-        let token = try self.token()
+        let (token, source) = try self.token()
         let files = try PageFiles(folder: Self.page)
         let proxy = try self.proxy()
         let backend = Backend(settings)
@@ -90,7 +90,7 @@ struct ConsoleCommand: AsyncParsableCommand {
             },
             server: .http1(
                 configuration: HTTP1Channel.Configuration(
-                    idleTimeout: Self.idleTimeout,
+                    additionalChannelHandlers: [RequestDeadline()], idleTimeout: Self.idleTimeout,
                     httpDecoderConfiguration: .init(
                         maxHeaderFieldSize: Self.maximumHeaders, maxHeaderListSize: Self.maximumHeaders,
                         maxHeaderFieldCount: 64))),
@@ -100,8 +100,14 @@ struct ConsoleCommand: AsyncParsableCommand {
             onServerRunning: { channel in
                 let port = channel.localAddress?.port ?? port
                 gates.open(Gatekeeper(token: token, address: address, port: port, proxy: proxy))
-                let base = proxy.map { "\($0.scheme)://\($0.host)" } ?? Self.base(address, port)
-                Terminal.print(TerminalText("\(base)/#token=\(token)"))
+                let base = proxy.map { "https://\($0)" } ?? Self.base(address, port)
+                if let source {
+                    // A terminal, and what gathers the output of services, is read by more people than a file.
+                    Terminal.print(TerminalText("\(base)/"))
+                    Terminal.note(TerminalText("its token is the one in \(source)"))
+                } else {
+                    Terminal.print(TerminalText("\(base)/#token=\(token)"))
+                }
             },
             logger: logger)
         let services: [any Service] = [backend, reader, server]
@@ -137,28 +143,35 @@ struct ConsoleCommand: AsyncParsableCommand {
         return (host, Int(port))
     }
 
-    private func proxy() throws(CommandError) -> (scheme: String, host: String)? {
+    private func proxy() throws(CommandError) -> String? {
         guard let behindProxy else { return nil }
-        guard let url = URL(string: behindProxy), let scheme = url.scheme,
+        guard let url = URL(string: behindProxy), let scheme = url.scheme?.lowercased(),
             scheme == "https" || scheme == "http",
             let host = url.host, url.path.isEmpty || url.path == "/"
         else {
             throw CommandError(
                 .usage, "--behind-proxy must be https://host without a path; found \(behindProxy.quoted)")
         }
-        return (scheme, url.port.map { "\(host):\($0)" } ?? host)
+        guard scheme == "https" else {
+            throw CommandError(
+                .usage,
+                "--behind-proxy \(behindProxy): over http others can read the token on its way; let the proxy serve https"
+            )
+        }
+        return url.port.map { "\(host):\($0)" } ?? host
     }
 
-    private func token() throws(CommandError) -> String {
+    /// The token, and what it came from; nil for a new one.
+    private func token() throws(CommandError) -> (token: String, source: String?) {
         let given =
             try tokenFile.map { (file) throws(CommandError) in
                 try GuardedFile.readSecret(file, purpose: "token file")
             } ?? ProcessInfo.processInfo.environment["WAYPOST_CONSOLE_TOKEN"]
-        guard let given, !given.isEmpty else { return Gatekeeper.secret() }
+        guard let given, !given.isEmpty else { return (Gatekeeper.secret(), nil) }
         guard given.utf8.count >= 16, given.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7F }) else {
             throw CommandError(.usage, "the token must have 16 or more characters of ASCII, and no space")
         }
-        return given
+        return (given, tokenFile ?? "WAYPOST_CONSOLE_TOKEN")
     }
 }
 #endif

@@ -88,10 +88,11 @@ class Console:
             stdout=subprocess.PIPE, stderr=self.log, text=True,
             env={**os.environ, "WAYPOST_CONSOLE_TOKEN": TOKEN, **(environment or {})})
         line = self.process.stdout.readline().strip()
-        match = re.fullmatch(r"http://127\.0\.0\.1:(\d+)/#token=(\S+)", line)
+        # A token that was given is not printed.
+        match = re.fullmatch(r"http://127\.0\.0\.1:(\d+)/(?:#token=(\S+))?", line)
         if not match:
             raise AssertionError(f"the console printed {line!r}; {pathlib.Path(self.log.name).read_text()}")
-        self.port, self.token = int(match[1]), match[2]
+        self.port, self.token, self.printed = int(match[1]), match[2] or TOKEN, line
 
     @property
     def base(self):

@@ -257,7 +257,7 @@ class PageTests(unittest.TestCase):
                          or "gone" in self.text("status-bar").lower()
                          or "again in" in self.text("status-bar").lower(), limit=LIMIT)
                 console.start(port)
-                # The cookie is that of the process before: the page asks for the token.
+                # Its secret is that of the process before: the page asks for the token.
                 wait_for("the sign-in", lambda: self.all("dialog[open] input"))
                 self.find("dialog[open] input").send_keys(TOKEN)
                 self.find("dialog[open] button.primary").click()
@@ -284,10 +284,22 @@ class PageTests(unittest.TestCase):
                               or "lost" in self.text("status-bar").lower()))
                 self.assertEqual(len(self.rows()), 3)
             finally:
+                # A page would ask for a console that is gone, and say so.
+                self.driver.get("about:blank")
                 console.stop()
                 fleet.stop()
                 broker.stop()
-                self.driver.get("about:blank")
+
+    def test_the_browser_keeps_a_secret_for_this_console_alone_and_no_cookie(self):
+        wait_for("rows", self.rows)
+        self.assertEqual(self.driver.get_cookies(), [])
+        secret = self.js("return localStorage.getItem('session')")
+        self.assertNotIn(TOKEN, secret)
+        # A new tab is signed in without the token.
+        self.driver.get("about:blank")
+        self.driver.get(f"{self.console.base}/#/failures")
+        wait_for("the page", lambda: self.find("main h1").text == "Failures")
+        self.assertEqual(self.all("dialog[open]"), [])
 
 
 if __name__ == "__main__":

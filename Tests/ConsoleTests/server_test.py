@@ -3,12 +3,18 @@
 import json
 import pathlib
 import socket
+import subprocess
 import tempfile
 import threading
 import time
 import unittest
 
-from harness import LIMIT, TOKEN, Broker, Console, Fleet, publish, wait_for, with_agent
+from harness import LIMIT, PROGRAMS, TOKEN, Broker, Console, Fleet, publish, wait_for, with_agent
+
+# What a number can be at most and at least, and what not every reader of JSON reads exactly.
+EXTREMES = [0, 1, -1, 2**53, -2**53, 2**63 - 1, -2**63, 2**62, -2**62]
+# An engine that tries one way after the other never comes to the end of these.
+EXPRESSIONS = ["(a+)+$", "(.*)*x", "(a|aa)+$", "(a|b|ab)*c", "(.*)(.*)(.*)(.*)x", "(a?){100}(a|.){100}(a*)*b"]
 
 
 class ServerTests(unittest.TestCase):
@@ -202,6 +208,8 @@ class ServerTests(unittest.TestCase):
         after, _ = self.console.usage()
         self.assertLess(after - before, 64 << 20)
         slow.settimeout(LIMIT)
+        # With the small one each few bytes would wait for an acknowledgement.
+        slow.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 1 << 20)
         dropped = 0
         end = time.monotonic() + LIMIT
         while not dropped and time.monotonic() < end:
@@ -220,19 +228,48 @@ class ServerTests(unittest.TestCase):
 
     def test_another_page_can_not_post(self):
         status, answer = self.console.request("/api/session", {"token": TOKEN}, {"Authorization": None})
-        self.assertEqual(status, 403, answer)
-        own = {"Authorization": None, "Origin": self.console.base}
-        status, _ = self.console.request("/api/session", {"token": TOKEN}, own)
-        self.assertEqual(status, 204)
+        self.assertEqual(status, 401, answer)
         for origin in ("http://attacker.example", "null", f"http://127.0.0.1:{self.console.port + 1}"):
             status, _ = self.console.request(
                 f"/api/agents/{self.healthy()}/open", {"url": "scheme://router/demo"}, {"Origin": origin})
             self.assertEqual(status, 403)
         # What a form of another page can send.
         status, _ = self.console.request(
-            "/api/session", {"token": TOKEN},
-            {**own, "Content-Type": "text/plain"})
+            f"/api/agents/{self.healthy()}/open", {"url": "scheme://router/demo"}, {"Content-Type": "text/plain"})
         self.assertEqual(status, 415)
+
+    def test_a_browser_gets_a_secret_in_the_place_of_the_token_and_no_cookie(self):
+        connection = socket.create_connection(("127.0.0.1", self.console.port), timeout=LIMIT)
+        connection.sendall(
+            f"POST /api/session HTTP/1.1\r\nHost: 127.0.0.1:{self.console.port}\r\nContent-Length: 0\r\n"
+            f"Origin: {self.console.base}\r\nAuthorization: Bearer {TOKEN}\r\nConnection: close\r\n\r\n".encode())
+        answer = self.rest(connection)
+        # Cookies know no ports: each server on this machine would get it.
+        self.assertNotIn(b"set-cookie", answer.lower())
+        secret = json.loads(answer.split(b"\r\n\r\n", 1)[1])["session"]
+        self.assertNotIn(TOKEN, secret)
+        shown = {"Authorization": f"Bearer {secret}", "Origin": self.console.base}
+        self.assertEqual(self.console.request("/api/fleet", headers=shown)[0], 200)
+        self.assertEqual(self.console.request("/api/session", {}, shown)[0], 401)
+        # Another console has others.
+        self.assertEqual(self.reading.request("/api/fleet", headers={"Authorization": f"Bearer {secret}"})[0], 401)
+
+    def test_two_host_lines_are_refused(self):
+        for hosts in ((f"127.0.0.1:{self.console.port}", "attacker.example"),
+                      ("attacker.example", f"127.0.0.1:{self.console.port}"),
+                      (f"127.0.0.1:{self.console.port}",) * 2):
+            connection = socket.create_connection(("127.0.0.1", self.console.port), timeout=LIMIT)
+            lines = "".join(f"Host: {host}\r\n" for host in hosts)
+            connection.sendall(
+                f"GET /api/fleet HTTP/1.1\r\n{lines}Connection: close\r\nAuthorization: Bearer {TOKEN}\r\n\r\n".encode())
+            self.assertRegex(self.rest(connection).split(b"\r\n")[0], rb"HTTP/1.1 40[03]")
+
+    def rest(self, connection):
+        answer = b""
+        while part := connection.recv(65536):
+            answer += part
+        connection.close()
+        return answer
 
     def test_without_the_token_there_is_no_answer(self):
         for headers in ({"Authorization": None}, {"Authorization": "Bearer wrong"},
@@ -276,10 +313,150 @@ class ServerTests(unittest.TestCase):
 
     def test_the_token_is_in_no_log(self):
         self.console.request("/api/fleet")
-        self.console.request("/api/session", {"token": TOKEN}, {"Origin": self.console.base})
-        self.console.request("/api/session", {"token": "wrong"}, {"Origin": self.console.base})
+        self.console.request("/api/session", {})
+        self.console.request("/api/session", {}, {"Authorization": "Bearer wrong"})
         text = pathlib.Path(self.console.log.name).read_text()
         self.assertNotIn(TOKEN, text)
+
+    def test_a_token_that_was_given_is_not_printed_and_a_new_one_is(self):
+        self.assertNotIn(TOKEN, self.console.printed)
+        self.assertIn("WAYPOST_CONSOLE_TOKEN", pathlib.Path(self.console.log.name).read_text())
+        with tempfile.NamedTemporaryFile(mode="w") as file:
+            file.write("token-of-a-file-1234\n")
+            file.flush()
+            given = Console(self.broker, "--token-file", file.name)
+            self.addCleanup(given.stop)
+            self.assertNotIn("token-of-a-file", given.printed)
+            self.assertIn(file.name, pathlib.Path(given.log.name).read_text())
+        new = Console(self.broker, environment={"WAYPOST_CONSOLE_TOKEN": ""})
+        self.addCleanup(new.stop)
+        self.assertIn("#token=", new.printed)
+        self.assertEqual(new.request("/api/fleet")[0], 200)
+
+    def test_a_proxy_without_tls_is_refused(self):
+        ending = subprocess.run(
+            [str(PROGRAMS / "waypost-console"), "--listen", "127.0.0.1:0", "--broker", self.broker.url,
+             "--behind-proxy", "http://console.example"], capture_output=True, text=True, timeout=LIMIT)
+        self.assertEqual(ending.returncode, 64)
+        self.assertIn("over http others can read the token", ending.stderr)
+
+    # Time
+
+    def drip(self, console, count, authorization):
+        """So many requests whose body comes byte by byte, until the test ends."""
+        stop = threading.Event()
+        connections = []
+        for _ in range(count):
+            connection = socket.create_connection(("127.0.0.1", console.port), timeout=LIMIT)
+            connection.sendall(
+                f"POST /api/resolve HTTP/1.1\r\nHost: 127.0.0.1:{console.port}\r\nContent-Length: 100000\r\n"
+                f"Content-Type: application/json\r\n{authorization}\r\n".encode())
+            connections.append(connection)
+
+        def send():
+            while not stop.wait(0.2):
+                for connection in connections:
+                    try:
+                        connection.send(b" ", socket.MSG_DONTWAIT)
+                    except OSError:
+                        pass  # what is to be shown: the server has ended it
+
+        thread = threading.Thread(target=send)
+        thread.start()
+
+        def end():
+            stop.set()
+            thread.join()
+            for connection in connections:
+                connection.close()
+
+        self.addCleanup(end)
+        return connections
+
+    def test_a_body_is_not_waited_for_when_its_request_is_not_let_in(self):
+        connection = self.drip(self.console, 1, "")[0]
+        self.assertTrue(connection.recv(65536).startswith(b"HTTP/1.1 401"))
+        self.ends(connection)
+
+    def test_a_body_that_comes_byte_by_byte_has_an_end(self):
+        self.ends(self.drip(self.console, 1, f"Authorization: Bearer {TOKEN}\r\n")[0])
+
+    def test_bodies_that_come_byte_by_byte_keep_no_places(self):
+        for authorization in ("", f"Authorization: Bearer {TOKEN}\r\n"):
+            self.drip(self.reading, 64, authorization)
+            wait_for("an answer", lambda: self.reading.get("/api/fleet")["total"] == 30, limit=180)
+
+    def ends(self, connection):
+        connection.settimeout(LIMIT)
+        try:
+            while connection.recv(65536):
+                pass
+        except ConnectionResetError:
+            pass
+
+    def test_a_stream_begins_at_no_line_that_is_none(self):
+        for number in (*EXTREMES, 2**64, -2**64, "x", ""):
+            with self.stream(
+                    self.reading, "/api/events?follow=1&log=", [f"Last-Event-ID: {number}"]) as one:
+                self.events(one, "status")
+        for name in ("before", "after", "at", "limit"):
+            for number in (*EXTREMES, 2**64, "x"):
+                status, _ = self.reading.request(f"/api/log?{name}={number}")
+                self.assertIn(status, (200, 400))
+
+    def test_an_expression_that_would_take_for_ever_keeps_no_one_waiting(self):
+        event = {"l": "I", "tag": "Slow", "boot": "S", "pid": 1, "tid": 1, "type": 0, "msg": "a" * 2000 + "!"}
+        for batch in range(20):
+            lines = [json.dumps({**event, "t": 1, "seq": batch * 50 + one + 1}) for one in range(50)]
+            publish(self.broker, "waypost/v1/slow-1/log/i", "\n".join(lines))
+        wait_for("the lines", lambda: self.reading.get("/api/log?agent=slow-1&limit=1")["lines"])
+        for expression in EXPRESSIONS:
+            text = expression.replace("+", "%2B").replace("|", "%7C")
+            stream = self.stream(self.reading, f"/api/events?follow=1&log=message~:'{text}'")
+            self.addCleanup(stream.close)
+            self.events(stream, "status")
+        statuses = []
+
+        def ask(expression):
+            text = expression.replace("+", "%2B").replace("$", "%24").replace("|", "%7C")
+            statuses.append(self.reading.request(f"/api/log?log=message~:'{text}'&limit=500")[0])
+
+        threads = [threading.Thread(target=ask, args=[expression]) for expression in EXPRESSIONS * 2]
+        for thread in threads:
+            thread.start()
+        # Meanwhile others are answered, and lines still come.
+        self.assertEqual(self.reading.get("/api/fleet")["total"] >= 30, True)
+        for thread in threads:
+            thread.join()
+        self.assertTrue(set(statuses) <= {200, 422}, statuses)
+        for expression in ("(", "(?=a)", "a{5000}", "(a{100}){100}"):
+            self.assertEqual(self.reading.request(f"/api/log?log=message~:'{expression}'")[0], 400)
+
+    def test_a_signal_ends_it_whatever_is_asked_of_it(self):
+        busy = Console(self.broker)
+        wait_for("30 agents", lambda: busy.get("/api/fleet")["total"] >= 30)
+        event = {"l": "I", "tag": "Slow", "boot": "T", "pid": 1, "tid": 1, "type": 0, "msg": "a" * 2000 + "!"}
+        lines = [json.dumps({**event, "t": 1, "seq": one + 1}) for one in range(100)]
+        publish(self.broker, "waypost/v1/slow-2/log/i", "\n".join(lines))
+        wait_for("the lines", lambda: busy.get("/api/log?agent=slow-2&limit=1")["lines"])
+        end = threading.Event()
+
+        def ask():
+            while not end.is_set():
+                try:
+                    busy.request("/api/log?log=message~:'(a?){100}(a%7C.){100}(a*)*b'")
+                except OSError:
+                    return
+
+        threads = [threading.Thread(target=ask) for _ in range(8)]
+        for thread in threads:
+            thread.start()
+        drips = self.drip(busy, 8, f"Authorization: Bearer {TOKEN}\r\n")
+        self.assertEqual(len(drips), 8)
+        busy.stop()
+        end.set()
+        for thread in threads:
+            thread.join()
 
     def test_giant_headers_and_bodies_are_refused(self):
         status, _ = self.console.request("/api/resolve", {"url": "x" * (2 << 20)})
@@ -360,6 +537,16 @@ class HostileFleetTests(unittest.TestCase):
                 broker.stop()
 
     def attack(self, broker):
+        report = {"code": 404, "name": "NO_ROUTE", "where": "router", "detail": "x", "first": 1, "last": 1}
+        event = {"t": 1, "l": "E", "tag": "T", "boot": "B", "msg": "404 NO_ROUTE: x", "type": 1}
+        state = {"state": "online", "boot": "B", "why": "birth", "agent": "k1", "version": "1", "mqtt": 5}
+        for number in EXTREMES:
+            for _ in range(2):
+                publish(broker, "waypost/v1/k1/fail", {**report, "id": f"f{number}", "count": number})
+                publish(broker, "waypost/v1/k1/fail", {**report, "id": "same", "count": number})
+                publish(broker, "waypost/v1/k1/log/e", {**event, "seq": number, "dropped": number})
+                publish(broker, "waypost/v1/k1/state", {**state, "epoch": number, "at": number})
+                publish(broker, "waypost/v1/k1/health", {"at": number, "uptime": number, "epoch": number})
         for topic, payload in (
             ("k1/state", "{"), ("k1/health", "[" * 5000), ("k1/log/i", '{"t":1e400}'),
             ("k1/fail", '{"code":' + "9" * 400 + "}"), ("k1/map/applied", '"' + "x" * 100000 + '"'),

@@ -1,6 +1,6 @@
 /// The readers of what comes from outside; scripts/test --fuzz feeds each, and the tests feed each its corpus.
 enum FuzzTarget: String, CaseIterable, Sendable {
-    case url, pattern, json, command, map, topic, masking, `operator`
+    case url, pattern, json, command, map, topic, masking, `operator`, console
 
     private var laws: any Laws.Type {
         switch self {
@@ -12,13 +12,14 @@ enum FuzzTarget: String, CaseIterable, Sendable {
         case .topic: TopicLaws.self
         case .masking: MaskingLaws.self
         case .operator: OperatorLaws.self
+        case .console: ConsoleLaws.self
         }
     }
 
     /// The longest time for 64 KiB, in nanoseconds, in a release build.
     var timeLimit: Int64 {
-        // All commands read a message one after the other.
-        self == .operator ? 10 * TimeBound.limit : TimeBound.limit
+        // All commands, or all pages of the console, read a message one after the other.
+        self == .operator || self == .console ? 10 * TimeBound.limit : TimeBound.limit
     }
 
     /// Reads the bytes and checks what must be true of every input.

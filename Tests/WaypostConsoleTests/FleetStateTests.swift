@@ -104,6 +104,14 @@ import WaypostMessages
         }
     }
 
+    @Test(arguments: [
+        "-1", "9223372036854775807", "9223372036854775808", "9007199254740992", "1e3", "x", "0x1", "+1x",
+    ])
+    func `a number of a request is looked at before it is used`(_ text: String) {
+        #expect(throws: ViewError.self) { try QueryItems(["before": text]).number("before") }
+        #expect(throws: ViewError.self) { try QueryItems(["limit": text]).number("limit", in: 1...500) }
+    }
+
     @Test func `a query is read as a browser writes it`() throws {
         let items = QueryItems(query: "log=level%3AW+tag:x%2By&agent=&filter=a%20b&&=&x")
         #expect(items["log"] == "level:W tag:x+y")
@@ -150,6 +158,74 @@ import WaypostMessages
         #expect(command.code == .noRoute)
     }
 
+    /// They ended the console: the second one was added to what fits into 32 bits.
+    @Test func `failure reports with the largest counts are the largest sum`() {
+        let state = state(
+            (1...3).flatMap { number in
+                [Int64.max, .max - 1, 1 << 53, .min].map {
+                    failure("k\(number)", id: "f-\(number)-\($0)", count: $0)
+                }
+            })
+        #expect(state.failures.total > 1 << 53)
+        #expect(state.failures.minutes(of: "k1", at: now)?.last == Int64(UInt32.max))
+        #expect(state.failures.minutes(at: now).reduce(0, +) == Int64(UInt32.max))
+        #expect(state.timeline(of: "k1").last.map { $0.count >= 1 << 53 } == true)
+        #expect(state.failures.groups.sorted.first.map { $0.count >= 1 << 53 } == true)
+    }
+
+    @Test func `a time at the end of all numbers sorts like any other`() throws {
+        let state = state([online("k1", at: .min), online("k2", at: .max), online("k3")])
+        for order in FleetView.Order.allCases {
+            var view = FleetView()
+            view.order = order
+            #expect(view.json(of: state, isComplete: true, asOf: now, now: now)["matched"] == 3)
+        }
+    }
+
+    @Test func `what agents say at length is kept as far as it can be shown`() {
+        let long = String(repeating: "x", count: 100_000)
+        var state = FleetState(topics: topics, began: now)
+        for number in 0..<300 {
+            var report = FailureReport(
+                id: long + "\(number)", code: Code(number: 404, name: long), origin: .router, ref: long,
+                url: "a://" + long, detail: "\(number)" + long, at: now)
+            report.nearest = [long]
+            state.saw(message(topics.failures(of: "k1"), report.encoded()), now: now)
+        }
+        state.saw(health("k1", red: long), now: now)
+        let bytes =
+            state.timeline(of: "k1").map {
+                $0.title.utf8.count + $0.detail.utf8.count + ($0.url ?? "").utf8.count
+            }
+            .reduce(0, +)
+        #expect(bytes < 200 * 5_000)
+        #expect(state.lines.lines(from: 0).allSatisfy { $0.line.event.message.utf8.count <= 2_048 })
+        #expect(state.commands.newest(1).isEmpty, "what is no id is no command")
+        #expect((state.rows["k1"]?.summary.problem.utf8.count ?? 0) <= 2_048)
+    }
+
+    @Test func `time lines of all agents together have an end`() {
+        var timelines = AgentTimelines(maximumBytes: 100_000)
+        for number in 0..<2_000 {
+            timelines.add(
+                TimelineEvent(
+                    time: 0, kind: .failure, title: "\(number)", detail: String(repeating: "x", count: 500)),
+                of: "k\(number % 50)")
+        }
+        let kept = (0..<50).flatMap { timelines["k\($0)"] }
+        #expect((50...200).contains(kept.count))
+        #expect(timelines["k49"].last?.title == "1999", "the newest stays")
+    }
+
+    @Test func `agents with a problem are counted as they come, change and go`() {
+        var state = state([online("k1"), health("k1", red: "x"), online("k2"), lost("k3")])
+        #expect(state.problems == 2)
+        state.saw(health("k1"), now: now)
+        #expect(state.problems == 1)
+        state.saw(message(topics.state(of: "k3"), []), now: now)
+        #expect(state.problems == 0)
+    }
+
     @Test func `hostile messages change nothing`() {
         let hostile = [
             "not json", "[]", "{\"state\":5}", "{\"t\":1}", "{\"id\":\"x\",\"code\":99999999999999999999}",
@@ -167,6 +243,58 @@ import WaypostMessages
     @Test func `an agent that is forgotten is no longer listed`() {
         let gone = message(topics.state(of: "k1"), [])
         #expect(state([online("k1"), health("k1"), gone]).rows.isEmpty)
+    }
+
+    /// An agent that is let in and thrown out again publishes a will each time.
+    @Test func `further wills change nothing of since when an agent is lost, or was heard`() {
+        var state = state([online("k1"), health("k1")])
+        state.saw(lost("k1"), now: now + 1)
+        for minute in 1...39 {
+            state.saw(lost("k1", epoch: Int64(1 + minute)), now: now + Int64(minute) * 60_000)
+        }
+        #expect(state.rows["k1"]?.summary.since == now + 1)
+        #expect(state.rows["k1"]?.heard == now)
+        state.saw(online("k1", epoch: 50), now: now + 3_000_000)
+        #expect(state.rows["k1"]?.summary.condition == .healthy)
+    }
+
+    @Test func `a report of many failures is spread over the time that it tells of`() {
+        func report(_ count: Int64, _ first: Int64, _ last: Int64) -> MQTTMessage {
+            var report = FailureReport(
+                id: "f-1", code: .noRoute, origin: .router, url: "kiosk://gone", detail: "x", at: first)
+            (report.last, report.count) = (last, count)
+            return message(topics.failures(of: "k1"), report.encoded())
+        }
+        let begin = now - 40 * 60_000
+        var state = state([report(2_749, begin, now)])
+        let minutes = state.failures.minutes(at: now)
+        #expect(minutes.reduce(0, +) == 2_749)
+        #expect((60...120).contains(minutes.max() ?? 0))
+        #expect(minutes.prefix(19).allSatisfy { $0 == 0 })
+        // What comes under the same id happened since it was told last.
+        state.saw(report(2_749 + 10, begin, now + 60_000), now: now + 60_000)
+        #expect(state.failures.minutes(at: now + 60_000).suffix(2) == [(minutes.last ?? 0) + 5, 5])
+        // What is older than an hour is in no chart.
+        state.saw(
+            message(
+                topics.failures(of: "k2"),
+                FailureReport(
+                    id: "f-2", code: .noRoute, origin: .router, detail: "x", at: 1
+                ).encoded()), now: now)
+        #expect(state.failures.minutes(of: "k2", at: now)?.reduce(0, +) == 0)
+        #expect(state.failures.total == 2_760)
+    }
+
+    @Test func `a minute in which nothing could be seen is not known`() {
+        var state = FleetState(topics: topics, began: now)
+        let later = now + 10 * 60_000
+        state.connectionLost(at: now + 3 * 60_000)
+        state.connectionMade(at: now + 6 * 60_000)
+        state.saw(failure("k1", id: "f-1"), now: now)
+        let shown = state.failuresJSON(asOf: later, now: later)["minutes"]?.arrayValue ?? []
+        let unseen = shown.indices.filter { shown[$0] == .null }
+        #expect(shown.count == 60 && unseen.count == 49 + 3 - (now % 60_000 == 0 ? 0 : 1))
+        #expect(shown.last == 0 && shown[49] == 1)
     }
 
     @Test func `minutes without failures are zero`() {

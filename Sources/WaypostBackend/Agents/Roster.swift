@@ -30,6 +30,12 @@ package struct Roster: Sendable {
 
         /// Whether it is there; nil when that is not known.
         package var isOnline: Bool? { state?.isOnline(withHealthOf: health?.epoch) }
+        /// What changes when it comes or goes: an agent that comes again begins anew.
+        fileprivate var comingAndGoing: [String] {
+            guard let state else { return [] }
+            return state.isOnline
+                ? [state.state, state.boot, "\(state.epoch)"] : [state.state, state.reason.rawValue]
+        }
         /// Whether it went by itself.
         package var isStopped: Bool { isOnline == false && state?.reason == .shutdown }
 
@@ -76,17 +82,19 @@ package struct Roster: Sendable {
         case .state:
             let state = try? AgentState(json)
             guard state?.isNews(after: members[agent]?.state) != false else { return }
-            if state != members[agent]?.state {
-                members[agent, default: Member()].seenAt = message.retain ? nil : now
-            }
+            let before = members[agent]
             members[agent, default: Member()].state = state
+            // Each connection that fails leaves a will, and changes nothing of since when the agent is lost.
+            if before?.comingAndGoing ?? [] != members[agent]?.comingAndGoing {
+                members[agent]?.seenAt = message.retain ? nil : now
+            }
             members[agent]?.stateJSON = json
             bytes += size - (members[agent]?.stateBytes ?? 0)
             members[agent]?.stateBytes = size
         case .health:
             let health = Health(json)
             members[agent, default: Member()].health = health
-            members[agent]?.healthLag = message.retain ? nil : health.at.map { now &- $0 }
+            members[agent]?.healthLag = message.retain ? nil : health.at.map { now.subtracting(clamping: $0) }
             members[agent]?.askedAt = nil
             bytes += size - (members[agent]?.healthBytes ?? 0)
             members[agent]?.healthBytes = size
@@ -108,8 +116,7 @@ package struct Roster: Sendable {
 
     /// How far the clock of an agent is ahead, in milliseconds, where it is known to be wrong; else 0.
     package func clockError(of agent: String, now: Int64 = WallClock.now()) -> Int64 {
-        members[agent]?.wrongClockLag(at: now).map { Int64(0).subtractingReportingOverflow($0).partialValue }
-            ?? 0
+        members[agent]?.wrongClockLag(at: now).map { Int64(0).subtracting(clamping: $0) } ?? 0
     }
 
     /// The groups that the agents say they are in.

@@ -1,4 +1,5 @@
 import Waypost
+import WaypostMessages
 
 /// Something that happened to an agent while the console watched.
 struct TimelineEvent: Sendable, Hashable {
@@ -22,6 +23,20 @@ struct TimelineEvent: Sendable, Hashable {
     /// How often it happened in a row.
     var count: Int64 = 1
 
+    fileprivate var shortened: TimelineEvent {
+        var event = self
+        event.title = title.cut(to: SeenText.name)
+        event.detail = detail.cut(to: SeenText.detail)
+        event.ref = ref?.cut(to: SeenText.name)
+        event.url = url?.cut(to: SeenText.url)
+        return event
+    }
+
+    /// About how many bytes of memory it holds.
+    fileprivate var weight: Int {
+        [title, detail, ref ?? "", url ?? ""].reduce(200) { $0 + $1.utf8.count }
+    }
+
     var json: JSONValue {
         [
             "t": .int(time), "kind": .string(kind.rawValue), "title": .string(title),
@@ -38,17 +53,57 @@ struct AgentTimeline: Sendable {
     static let capacity = 200
 
     private(set) var events: [TimelineEvent] = []
+    /// About how many bytes of memory they hold.
+    private(set) var weight = 0
 
     mutating func add(_ event: TimelineEvent) {
+        let event = event.shortened
         // What happens again and again is one event with a count.
         if let last = events.last, last.kind == event.kind, last.title == event.title,
             last.detail == event.detail, last.ref == event.ref
         {
-            events[events.count - 1].count += event.count
+            events[events.count - 1].count.add(clamping: event.count)
             events[events.count - 1].time = event.time
             return
         }
-        if events.count >= Self.capacity { events.removeFirst(Self.capacity / 4) }
+        if events.count >= Self.capacity { forget(Self.capacity / 4) }
         events.append(event)
+        weight += event.weight
     }
+
+    /// Forgets the oldest events.
+    mutating func forget(_ count: Int) {
+        weight -= events.prefix(count).reduce(0) { $0 + $1.weight }
+        events.removeFirst(min(count, events.count))
+    }
+}
+
+/// What happened to all agents.
+struct AgentTimelines: Sendable {
+    /// What is left of all when they take more than they may is half of each.
+    private let maximumBytes: Int
+    /// A name, its places in tables, and an empty list.
+    private static let agentWeight = 300
+
+    private var byAgent: [String: AgentTimeline] = [:]
+    private var bytes = 0
+
+    init(maximumBytes: Int = 128 << 20) { self.maximumBytes = maximumBytes }
+
+    subscript(agent: String) -> [TimelineEvent] { byAgent[agent]?.events ?? [] }
+
+    mutating func add(_ event: TimelineEvent, of agent: String) {
+        let before = weight(of: agent)
+        byAgent[agent, default: AgentTimeline()].add(event)
+        bytes += weight(of: agent) - before
+        guard bytes > maximumBytes else { return }
+        byAgent = byAgent.compactMapValues { timeline in
+            var rest = timeline
+            rest.forget((timeline.events.count + 1) / 2)
+            return rest.events.isEmpty ? nil : rest
+        }
+        bytes = byAgent.values.reduce(0) { $0 + $1.weight + Self.agentWeight }
+    }
+
+    private func weight(of agent: String) -> Int { byAgent[agent].map { $0.weight + Self.agentWeight } ?? 0 }
 }

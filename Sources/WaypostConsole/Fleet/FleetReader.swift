@@ -32,7 +32,9 @@ final class FleetReader: Service {
     init(_ backend: Backend) {
         self.backend = backend
         let now = WallClock.now()
-        state = Guarded(FleetState(topics: backend.settings.topics, began: now))
+        var state = FleetState(topics: backend.settings.topics, began: now)
+        state.connectionLost(at: now)
+        self.state = Guarded(state)
         connectionState = Guarded(Connection(since: now, reason: "connecting"))
     }
 
@@ -44,7 +46,12 @@ final class FleetReader: Service {
         return connection.broker != nil ? now : connection.heard ?? connection.since
     }
 
-    /// Looks at what is known, under the lock: nothing else may be called there.
+    /// All that is known now, to be looked at outside the lock, however long that takes.
+    ///
+    /// What is the same later is shared; of what changes meanwhile, the tables are copied once.
+    func snapshot() -> FleetState { state.withLock { $0 } }
+
+    /// Takes a few values, under the lock that all share: nothing that grows with the fleet or with a request.
     func read<Value>(_ body: (FleetState) -> Value) -> Value { state.withLock { body($0) } }
 
     func sends(_ id: String, to agent: String, _ type: String, _ subject: String?) {
@@ -64,8 +71,10 @@ final class FleetReader: Service {
             } catch is CancellationError {
                 return
             } catch {
+                let now = WallClock.now()
+                state.withLock { $0.connectionLost(at: now) }
                 connectionState.withLock { connection in
-                    if connection.broker != nil { connection.since = WallClock.now() }
+                    if connection.broker != nil { connection.since = now }
                     connection.broker = nil
                     connection.reason = "\(error)"
                 }
@@ -93,6 +102,7 @@ final class FleetReader: Service {
                     broker: session.connection.broker.description, since: WallClock.now(),
                     heard: connection.heard, lost: connection.lost, denied: denied)
             }
+            state.withLock { $0.connectionMade(at: WallClock.now()) }
             let isComplete = try await session.readRetained(within: .seconds(60)) { saw($0) }
             connectionState.withLock { $0.isComplete = isComplete }
             var loss = MessageLoss()
@@ -102,7 +112,7 @@ final class FleetReader: Service {
                 guard session.loss != loss else { continue }
                 let new = session.loss - loss
                 loss = session.loss
-                connectionState.withLock { $0.lost += new.dropped + new.skipped }
+                connectionState.withLock { $0.lost.add(clamping: new.dropped.adding(clamping: new.skipped)) }
             }
         } catch {
             await session.close()

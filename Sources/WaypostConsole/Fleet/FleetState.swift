@@ -18,15 +18,20 @@ struct FleetState: Sendable {
     private(set) var failures = FailureBook()
     private(set) var commands = SeenCommands()
     private(set) var rollouts = SeenRollouts()
-    private var timelines: [String: AgentTimeline] = [:]
+    private var timelines = AgentTimelines()
     private var deduplicator = EventDeduplicator()
     private var reports = SeenReports()
     /// Rises with each change of what the list of agents shows.
     private(set) var revision: Int64 = 0
     /// Rises with each change of one agent.
     private(set) var revisions: [String: Int64] = [:]
+    /// More are not on one broker; beyond, a page of an agent looks once more at what it has.
+    private static let maximumRevisions = 100_000
+    /// How many agents someone should look at.
+    private(set) var problems = 0
     /// Since when the console watches.
     let began: Int64
+    private var gaps = WatchGaps()
 
     init(topics: Topics, began: Int64, lines: LineRing = LineRing()) {
         roster = Roster(topics: topics)
@@ -34,7 +39,22 @@ struct FleetState: Sendable {
         self.lines = lines
     }
 
-    func timeline(of agent: String) -> [TimelineEvent] { timelines[agent]?.events ?? [] }
+    mutating func connectionLost(at now: Int64) { gaps.begin(at: now) }
+
+    mutating func connectionMade(at now: Int64) { gaps.end(at: now) }
+
+    /// Counts of the last minutes; null for one in which nothing was counted and nothing could be seen.
+    func json(ofMinutes counts: [Int64], at now: Int64) -> JSONValue {
+        let newest = now / 60_000
+        return .array(
+            counts.enumerated().map { index, count in
+                let minute = newest - Int64(counts.count - 1 - index)
+                let isUnseen = minute < began / 60_000 || gaps.contains(minute, now: now)
+                return count == 0 && isUnseen ? .null : .int(count)
+            })
+    }
+
+    func timeline(of agent: String) -> [TimelineEvent] { timelines[agent] }
 
     /// Takes note of a message.
     mutating func saw(_ message: MQTTMessage, now: Int64) {
@@ -42,9 +62,12 @@ struct FleetState: Sendable {
             rollouts.saw(message, topics: roster.topics)
             return
         }
-        if !message.retain { rows[agent]?.heard = now }
+        // A will is the broker's word.
+        let isOwnWord = !message.retain && !(content == .state && message.json?["why"] == "will")
+        if isOwnWord { rows[agent]?.heard = now }
         switch content {
-        case .state, .health, .applied: sawPresence(message, of: agent, content, now: now)
+        case .state, .health, .applied:
+            sawPresence(message, of: agent, content, heard: isOwnWord ? now : nil, now: now)
         case .log: for line in LogLine.events(message.payload, from: agent) { saw(event: line, now: now) }
         case .failure:
             LogLine.failure(message.payload, from: agent).map { saw(report: $0, message, now: now) }
@@ -56,17 +79,20 @@ struct FleetState: Sendable {
     // MARK: Presence
 
     private mutating func sawPresence(
-        _ message: MQTTMessage, of agent: String, _ content: OutboundTopic, now: Int64
+        _ message: MQTTMessage, of agent: String, _ content: OutboundTopic, heard: Int64?, now: Int64
     ) {
         let before = rows[agent]?.summary
         roster.saw(message, now: now)
         guard let member = roster.members[agent] else {
-            if rows.removeValue(forKey: agent) != nil { changed(agent) }
+            if let row = rows.removeValue(forKey: agent) {
+                if row.summary.condition.isTrouble { problems -= 1 }
+                changed(agent)
+            }
             return
         }
-        let summary = AgentSummary(agent, member, now: now)
-        let heard = message.retain ? rows[agent]?.heard : now
-        rows[agent] = Row(summary: summary, heard: heard)
+        let summary = AgentSummary(agent, member, now: now).shortened
+        rows[agent] = Row(summary: summary, heard: heard ?? rows[agent]?.heard)
+        problems += (summary.condition.isTrouble ? 1 : 0) - (before?.condition.isTrouble == true ? 1 : 0)
         guard before.map({ !$0.saysTheSame(as: summary) }) ?? true else { return }
         changed(agent)
         guard let before else { return }
@@ -106,12 +132,17 @@ struct FleetState: Sendable {
 
     private mutating func changed(_ agent: String) {
         revision += 1
-        revisions[agent] = revision
+        set(revision: revision, of: agent)
     }
 
     private mutating func note(_ agent: String, _ event: TimelineEvent) {
-        timelines[agent, default: AgentTimeline()].add(event)
-        revisions[agent] = (revisions[agent] ?? 0) + 1
+        timelines.add(event, of: agent)
+        set(revision: (revisions[agent] ?? 0) + 1, of: agent)
+    }
+
+    private mutating func set(revision: Int64, of agent: String) {
+        if revisions[agent] == nil, revisions.count >= Self.maximumRevisions { revisions.removeAll() }
+        revisions[agent] = revision
     }
 
     // MARK: Log
@@ -128,9 +159,15 @@ struct FleetState: Sendable {
 
     private mutating func saw(report line: LogLine, _ message: MQTTMessage, now: Int64) {
         guard var report = message.json.flatMap({ try? FailureReport($0) }) else { return }
-        report.count = reports.news(of: report, line.agent)
-        guard report.count > 0 else { return }
-        failures.add(report, of: line.agent, at: now)
+        let news = reports.news(of: report, line.agent)
+        guard news.count > 0 else { return }
+        report.count = news.count
+        // It tells of the time since it was told last: by a correct clock, and never of what is still to come.
+        let error = roster.clockError(of: line.agent, now: now)
+        func moment(_ time: Int64) -> Int64 { time == 0 ? now : min(time.subtracting(clamping: error), now) }
+        let last = moment(report.last)
+        failures.add(
+            report, of: line.agent, from: min(moment(news.after ?? report.first), last), through: last)
         let title = "\(report.code.number) \(report.code.name)"
         note(
             line.agent,
@@ -167,7 +204,7 @@ struct FleetState: Sendable {
         else { return }
         commands.note(id, of: agent, at: now) { command in
             command.ended = now
-            command.code = reply["code"]?.intValue.map {
+            command.code = reply["code"]?.boundedInt.map {
                 Code(number: Int(clamping: $0), name: reply["name"]?.stringValue ?? "?")
             }
             command.detail = reply["detail"]?.stringValue

@@ -1,4 +1,6 @@
+import Waypost
 import WaypostBackend
+import WaypostMessages
 
 /// A line of the log, with its number: it rises by one from line to line, as long as the console runs.
 struct NumberedLine: Sendable {
@@ -6,41 +8,66 @@ struct NumberedLine: Sendable {
     /// When it came, in milliseconds since 1970.
     let arrived: Int64
     let line: LogLine
+
+    /// About how many bytes of memory it holds.
+    fileprivate var weight: Int {
+        let event = line.event
+        let texts = [line.agent, event.tag, event.boot, event.message, line.code?.name ?? ""]
+        return texts.reduce(400) { $0 + $1.utf8.count } + (event.url?.utf8.count ?? 0)
+            + (event.ref?.utf8.count ?? 0) + (line.reportID?.utf8.count ?? 0)
+    }
 }
 
 /// The last lines of all agents.
+///
+/// A copy costs next to nothing, so that who looks for something takes one and looks at it outside the lock.
 struct LineRing: Sendable {
     /// How many are kept for scrolling back; what is older is with the agents.
     static let capacity = 50_000
+    /// The most bytes that they take; agents whose lines are long have fewer of them here.
+    static let maximumBytes = 64 << 20
+    /// Where a copy was taken, only so many lines are copied before the next.
+    private static let chunkLines: Int64 = 256
 
     private let capacity: Int
-    private var slots: [NumberedLine] = []
+    private let maximumBytes: Int
+    /// All have ``chunkLines`` but the last; of the first one, those before ``first`` are no longer there.
+    private var chunks: [[NumberedLine]] = []
+    /// The number of the first line of the first chunk.
+    private var base: Int64 = 1
+    private var bytes = 0
+    /// The number of the oldest line that is kept.
+    private(set) var first: Int64 = 1
     /// The number that the next line gets.
     private(set) var next: Int64 = 1
 
-    init(capacity: Int = LineRing.capacity) { self.capacity = max(1, capacity) }
-
-    var count: Int { slots.count }
-    /// The number of the oldest line that is kept.
-    var first: Int64 { next - Int64(slots.count) }
-
-    mutating func append(_ line: LogLine, at now: Int64) {
-        var line = line
-        // What it came as is not shown.
-        line.source = []
-        let numbered = NumberedLine(number: next, arrived: now, line: line)
-        if slots.count < capacity {
-            slots.append(numbered)
-        } else {
-            slots[index(of: next)] = numbered
-        }
-        next += 1
+    init(capacity: Int = LineRing.capacity, maximumBytes: Int = LineRing.maximumBytes) {
+        self.capacity = max(1, capacity)
+        self.maximumBytes = maximumBytes
     }
 
-    private func index(of number: Int64) -> Int { Int((number - 1) % Int64(capacity)) }
+    var count: Int { Int(next - first) }
+
+    mutating func append(_ line: LogLine, at now: Int64) {
+        let numbered = NumberedLine(number: next, arrived: now, line: line.shortened)
+        if (next - base) % Self.chunkLines == 0 { chunks.append([]) }
+        chunks[chunks.count - 1].append(numbered)
+        bytes += numbered.weight
+        next += 1
+        while count > capacity || bytes > maximumBytes, count > 1, let oldest = self[first] {
+            bytes -= oldest.weight
+            first += 1
+        }
+        if first - base >= Self.chunkLines {
+            chunks.removeFirst()
+            base += Self.chunkLines
+        }
+    }
 
     subscript(number: Int64) -> NumberedLine? {
-        number >= first && number < next ? slots[index(of: number)] : nil
+        guard number >= first, number < next else { return nil }
+        let place = number - base
+        return chunks[Int(place / Self.chunkLines)][Int(place % Self.chunkLines)]
     }
 
     /// The lines from that number on, in order, as far as they are kept.
@@ -56,7 +83,7 @@ struct LineRing: Sendable {
 
     /// How many lines came a second, over the last 5 s.
     func perSecond(at now: Int64) -> Double {
-        let recent = lines(before: next).prefix { now &- $0.arrived <= 5_000 }
+        let recent = lines(before: next).prefix { now.subtracting(clamping: $0.arrived) <= 5_000 }
         return Double(recent.reduce(0) { count, _ in count + 1 }) / 5
     }
 }

@@ -1,4 +1,5 @@
 import Waypost
+import WaypostMessages
 
 /// A command of which the console has seen something: it sent it, or a log, a reply or a failure names it.
 struct SeenCommand: Sendable {
@@ -15,6 +16,12 @@ struct SeenCommand: Sendable {
     var ended: Int64?
     var code: Code?
     var detail: String?
+
+    fileprivate mutating func shorten() {
+        subject = subject?.cut(to: SeenText.url)
+        detail = detail?.cut(to: SeenText.detail)
+        code = code.map { Code(number: $0.number, name: $0.name.cut(to: SeenText.name)) }
+    }
 
     var json: JSONValue {
         [
@@ -38,7 +45,9 @@ struct SeenCommands: Sendable {
 
     private static func key(_ id: String, _ agent: String) -> String { "\(agent)/\(id)" }
 
+    /// What was seen of a command; nothing is kept of what is no id.
     mutating func note(_ id: String, of agent: String, at now: Int64, _ change: (inout SeenCommand) -> Void) {
+        guard Name.isValid(id) else { return }
         let key = Self.key(id, agent)
         if byKey[key] == nil {
             if order.count >= Self.capacity {
@@ -50,6 +59,7 @@ struct SeenCommands: Sendable {
         }
         if var command = byKey[key] {
             change(&command)
+            command.shorten()
             byKey[key] = command
         }
     }

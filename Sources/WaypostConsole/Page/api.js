@@ -22,24 +22,38 @@ export function signIn() {
   return signingIn;
 }
 
+// What the token was exchanged for. Only this console's pages have it: a cookie would go to every port of this machine,
+// and what is stored here stays with this one.
+const STORED = 'session';
+
+// What a request must show.
+/** @returns {Record<string, string>} */
+export function credentials() {
+  const secret = localStorage.getItem(STORED);
+  return secret === null ? {} : { Authorization: `Bearer ${secret}` };
+}
+
 /** @param {string} token */
 export async function sendToken(token) {
-  await request('/api/session', { method: 'POST', body: { token } }, true);
+  const { session: secret } = await request('/api/session', { method: 'POST' }, true, { Authorization: `Bearer ${token}` });
+  localStorage.setItem(STORED, secret);
 }
 
 /**
  * @param {string} path
  * @param {{ method?: string, body?: unknown, signal?: AbortSignal }} options
  * @param {boolean} [isLast] whether a missing session is an error
+ * @param {Record<string, string>} [shown] what lets it in
  * @returns {Promise<any>}
  */
-async function request(path, { method = 'GET', body, signal }, isLast = false) {
+async function request(path, { method = 'GET', body, signal }, isLast = false, shown = credentials()) {
   let answer;
   try {
     answer = await fetch(path, {
-      method, signal, cache: 'no-store', credentials: 'same-origin',
+      method, signal, cache: 'no-store', credentials: 'omit',
       ...(body === undefined
-          ? {} : { headers: { 'Content-Type': 'application/json' }, body: JSON.stringify(body) }),
+          ? { headers: shown }
+          : { headers: { ...shown, 'Content-Type': 'application/json' }, body: JSON.stringify(body) }),
     });
   } catch (error) {
     if (signal?.aborted) throw error;

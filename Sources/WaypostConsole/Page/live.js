@@ -1,5 +1,5 @@
 // The one stream of this tab: status of the console, changes, lines of the log.
-import { ApiError, signIn } from './api.js';
+import { ApiError, credentials, signIn } from './api.js';
 import { EventParser, backOff, freshness } from './sse.js';
 
 /** @typedef {import('./types.js').Status} Status */
@@ -103,8 +103,8 @@ class Live extends EventTarget {
     if (this.wanted.agent) query.set('agent', this.wanted.agent);
     let alarm = setTimeout(() => request.abort(), SILENCE);
     const answer = await fetch(`/api/events?${query}`, {
-      signal: request.signal, cache: 'no-store',
-      headers: { Accept: 'text/event-stream', ...(this.lastID ? { 'Last-Event-ID': this.lastID } : {}) },
+      signal: request.signal, cache: 'no-store', credentials: 'omit',
+      headers: { ...credentials(), Accept: 'text/event-stream', ...(this.lastID ? { 'Last-Event-ID': this.lastID } : {}) },
     });
     if (answer.status === 401) await signIn();
     if (!answer.ok || !answer.body) throw new ApiError(answer.status, '', `it answered ${answer.status}`);

@@ -11,6 +11,7 @@ import { span } from './time.js';
  * @property {number} end
  * @property {string} key empty for a term without one
  * @property {boolean} negated
+ * @property {boolean} isExpression
  * @property {Test} test
  */
 /** @typedef {'part' | 'whole' | 'expression'} How */
@@ -38,6 +39,10 @@ export class Query {
     this.text = text;
     /** @type {Term[]} */
     this.terms = [...read(text)];
+  }
+
+  get hasExpression() {
+    return this.terms.some(({ isExpression }) => isExpression);
   }
 
   /**
@@ -129,7 +134,7 @@ function* read(text) {
     const fault = (/** @type {string} */ why) =>
       new QueryError(`the query's term ${JSON.stringify(text.slice(start, at))} ${why}`, start, at);
     const [key, test] = term(head ? head[1] : null, how, value, fault);
-    yield { start, value: begin, end: at, key, negated, test };
+    yield { start, value: begin, end: at, key, negated, isExpression: how === 'expression', test };
   }
 }
 

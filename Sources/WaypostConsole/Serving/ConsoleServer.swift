@@ -13,6 +13,8 @@ struct ConsoleServer: HTTPResponder {
 
     /// The largest body of a request, in bytes: a map, and what JSON needs to quote it.
     private static let maximumBody = 1 << 20
+    /// The longest time that a question to agents may take, beyond their own deadlines.
+    private static let longestRead = Duration.seconds(60)
 
     let gate: Gatekeeper
     let files: PageFiles
@@ -26,14 +28,13 @@ struct ConsoleServer: HTTPResponder {
     func respond(to request: Request, context: Context) async throws -> Response {
         let path = request.uri.path
         let isAPI = path.hasPrefix("/api/")
-        let isLogin = path == "/api/session"
+        // The first Host is not among the other headers.
+        let asked = Gatekeeper.Request(
+            hosts: [request.head.authority].compactMap(\.self)
+                + (Self.host.map { request.headers[values: $0] } ?? []),
+            origin: request.headers[.origin], authorization: request.headers[.authorization])
         do throws(Gatekeeper.Refusal) {
-            try gate.check(
-                Gatekeeper.Request(
-                    isPost: request.method != .get && request.method != .head, path: path,
-                    host: request.head.authority, origin: request.headers[.origin],
-                    cookie: request.headers[.cookie], authorization: request.headers[.authorization]),
-                needsSession: isAPI && !isLogin)
+            try gate.check(asked, needsSession: isAPI)
         } catch {
             switch error {
             case .foreign(let what):
@@ -49,13 +50,35 @@ struct ConsoleServer: HTTPResponder {
             let words = path.split(separator: "/").dropFirst().map(String.init)
             switch request.method {
             case .get where words == ["events"]: return try stream(query, request)
-            case .get: return Self.answer(try await read(words, query))
+            case .get:
+                return Self.answer(try await Self.within(Self.longestRead) { try await read(words, query) })
+            case .post where words == ["session"]:
+                guard let session = gate.openSession(asked) else {
+                    return Self.failure(
+                        401, "NO_TOKEN", "this needs the token itself; it changes with each start")
+                }
+                return Self.answer(["session": .string(session)])
             case .post: return try await post(words, query, request)
             default: return Self.failure(405, "METHOD", "\(request.method) is not answered here")
             }
         } catch {
             let error = ViewError(error)
             return Self.answer(error.json, status: error.status)
+        }
+    }
+
+    /// What is read or asked ends, whatever agents answer meanwhile.
+    private static func within(
+        _ limit: Duration, _ body: @escaping @Sendable () async throws -> JSONValue
+    ) async throws -> JSONValue {
+        try await withThrowingTaskGroup(of: JSONValue.self) { tasks in
+            tasks.addTask { try await body() }
+            tasks.addTask {
+                try await Task.sleep(for: limit)
+                throw ViewError.tooLong("it was ended: it took more than \(limit.components.seconds) s")
+            }
+            defer { tasks.cancelAll() }
+            return try await tasks.next() ?? .null
         }
     }
 
@@ -84,10 +107,10 @@ struct ConsoleServer: HTTPResponder {
         case ("fleet", 1):
             let view = try FleetView(query)
             let isComplete = reader.connection.isComplete
-            return reader.read { view.json(of: $0, isComplete: isComplete, asOf: asOf, now: now) }
-        case ("maps", 1): return reader.read { $0.mapsJSON(asOf: asOf) }
-        case ("rollouts", 1): return reader.read { $0.rollouts.json(asOf: asOf) }
-        case ("failures", 1): return reader.read { $0.failuresJSON(asOf: asOf, now: now) }
+            return view.json(of: reader.snapshot(), isComplete: isComplete, asOf: asOf, now: now)
+        case ("maps", 1): return reader.snapshot().mapsJSON(asOf: asOf)
+        case ("rollouts", 1): return reader.read(\.rollouts).json(asOf: asOf)
+        case ("failures", 1): return reader.snapshot().failuresJSON(asOf: asOf, now: now)
         case ("health", 1): return status.health
         case ("status", 1): return status.json
         case ("log", 1):
@@ -99,20 +122,19 @@ struct ConsoleServer: HTTPResponder {
                     .after(number)
                 } else if let time = try query.number("at") { .around(time) } else { .end }
             let limit = try query.number("limit", in: 1...LogView.maximumLines) ?? 200
-            return reader.read { view.json(of: $0.lines, place, limit: limit, now: now) }
+            return try await view.json(of: reader.read(\.lines), place, limit: limit, now: now)
         case ("commands", 1):
             let limit = try query.number("limit", in: 1...500) ?? 100
-            return reader.read { state in
-                [
-                    "asOf": .int(asOf), "commands": .array(state.commands.newest(limit).map(\.json)),
-                    "since": .int(state.began),
-                ]
-            }
+            let (commands, began) = reader.read { ($0.commands, $0.began) }
+            return [
+                "asOf": .int(asOf), "commands": .array(commands.newest(limit).map(\.json)),
+                "since": .int(began),
+            ]
         case ("commands", 2):
             guard let agent = query["agent"] else { throw ViewError.invalid("agent is missing") }
             return try await asking.command(words[1], agent)
         case ("contract", 2): return try await asking.routes(words[1])
-        case ("agents", 2): return reader.read { $0.agentJSON(words[1], asOf: asOf, now: now) }
+        case ("agents", 2): return reader.snapshot().agentJSON(words[1], asOf: asOf, now: now)
         case ("agents", 3): return try await readAgent(words[1], words[2], query, now)
         default: throw ViewError.notFound("there is no /\(words.joined(separator: "/"))")
         }
@@ -125,7 +147,7 @@ struct ConsoleServer: HTTPResponder {
         case "timeline":
             let before = try query.number("before")
             let limit = try query.number("limit", in: 1...500) ?? 100
-            return reader.read { $0.timelineJSON(of: agent, before: before, limit: limit, now: now) }
+            return reader.snapshot().timelineJSON(of: agent, before: before, limit: limit, now: now)
         case "routes": return try await asking.routes(agent)
         case "maps": return try await asking.maps(agent)
         case "replay": return try await asking.replay(agent, query["log"])
@@ -141,19 +163,12 @@ struct ConsoleServer: HTTPResponder {
             return Self.failure(415, "CONTENT_TYPE", "Content-Type must be application/json")
         }
         let body = try await json(of: request)
-        if words == ["session"] {
-            guard let cookie = gate.openSession(body["token"]?.stringValue ?? "") else {
-                return Self.failure(
-                    401, "NO_TOKEN", "the token is not that of this console; it changes with each start")
-            }
-            var headers = Self.headers(type: "application/json")
-            headers[.setCookie] = cookie
-            return Response(status: .noContent, headers: headers)
-        }
         let isDry = query["dry"] == "1"
         switch words {
-        case ["resolve"]: return Self.answer(try await asking.resolve(body))
-        case ["maps", "diff"]: return Self.answer(try await asking.diff(body))
+        case ["resolve"]:
+            return Self.answer(try await Self.within(Self.longestRead) { try await asking.resolve(body) })
+        case ["maps", "diff"]:
+            return Self.answer(try await Self.within(Self.longestRead) { try await asking.diff(body) })
         case ["maps"]: return Self.answer(try await allowed().relocate(body, isDry: isDry))
         case ["maps", "undo"]: return Self.answer(try await allowed().undo(body, isDry: isDry))
         default:
@@ -223,6 +238,7 @@ struct ConsoleServer: HTTPResponder {
 
     // MARK: Headers
 
+    private static let host = HTTPField.Name("Host")
     private static let lastEventID = HTTPField.Name("Last-Event-ID")
     /// Against a proxy that would gather what the stream sends.
     private static let buffering = HTTPField.Name("X-Accel-Buffering")

@@ -1,16 +1,16 @@
 import Threading
 import WaypostMessages
 
-/// Says who may ask what: the token, the cookie it is exchanged for, and where a request may come from.
+/// Says who may ask what: the token, the secret it is exchanged for, and where a request may come from.
+///
+/// A page keeps its secret itself and sends it in a header. A browser sends a cookie to every port of 127.0.0.1, and so to
+/// whatever else listens there.
 final class Gatekeeper: Sendable {
     /// What of a request is looked at.
     struct Request: Sendable {
-        var isPost: Bool
-        var path: String
-        /// The header `Host`.
-        var host: String?
+        /// The headers `Host`: there must be one.
+        var hosts: [String]
         var origin: String?
-        var cookie: String?
         var authorization: String?
     }
 
@@ -20,73 +20,95 @@ final class Gatekeeper: Sendable {
         case noToken
     }
 
-    static let cookieName = "waypost-console"
+    /// A host with its port, however it is written.
+    private struct Authority: Hashable {
+        let host: String
+        let port: Int
+
+        init?(_ text: String, standardPort: Int) {
+            var host = text.lowercased()[...]
+            var port = standardPort
+            if let mark = host.lastIndex(of: ":"), !host[mark...].contains("]") {
+                guard let number = UInt16(host[mark...].dropFirst()) else { return nil }
+                port = Int(number)
+                host = host[..<mark]
+            }
+            if host.hasSuffix(".") { host.removeLast() }
+            guard !host.isEmpty else { return nil }
+            (self.host, self.port) = (String(host), port)
+        }
+    }
+
     /// The most browsers that are known at once; the one that came first has to show the token again.
     private static let maximumSessions = 64
 
     /// What the printed address has behind `#token=`.
     let token: String
-    /// The names under which the console is reached, with their ports.
-    private let hosts: Set<String>
-    private let origins: Set<String>
-    private let isSecure: Bool
+    /// The names under which the console is reached.
+    private let hosts: Set<Authority>
+    /// That under which a proxy with TLS serves it.
+    private let proxy: Authority?
     private let sessions = Guarded<[String]>([])
 
     /// - Parameters:
     ///   - port: The port that it listens on.
     ///   - address: The address that it listens on.
-    ///   - proxy: The scheme and the host under which a proxy serves it; nil without one.
-    init(token: String, address: String, port: Int, proxy: (scheme: String, host: String)? = nil) {
+    ///   - proxy: The host under which a proxy with TLS serves it, with its port unless that is 443; nil without one.
+    init(token: String, address: String, port: Int, proxy: String? = nil) {
         self.token = token
         let bracketed = address.contains(":") ? "[\(address)]" : address
-        var hosts = Set(["127.0.0.1", "localhost", "[::1]", bracketed].map { "\($0):\(port)" })
-        var origins = Set(hosts.map { "http://\($0)" })
-        if let proxy {
-            hosts.insert(proxy.host)
-            origins = ["\(proxy.scheme)://\(proxy.host)"]
-        }
-        self.hosts = hosts
-        self.origins = origins
-        isSecure = proxy?.scheme == "https"
+        hosts = Set(
+            ["127.0.0.1", "localhost", "[::1]", bracketed].compactMap {
+                Authority("\($0):\(port)", standardPort: 80)
+            })
+        self.proxy = proxy.flatMap { Authority($0, standardPort: 443) }
     }
 
     /// - Throws: ``Refusal``.
     func check(_ request: Request, needsSession: Bool) throws(Refusal) {
+        guard let host = request.hosts.first else { throw .foreign("Host is missing") }
+        // A proxy may look at the one, and we at the other.
+        guard request.hosts.count == 1 else { throw .foreign("a second Host") }
         // A name of an attacker that leads to this machine is not one of ours.
-        guard let host = request.host?.lowercased(), hosts.contains(host) else {
-            throw .foreign("Host \(request.host?.quoted ?? "is missing")")
-        }
-        if let origin = request.origin, !origins.contains(origin.lowercased()) {
-            throw .foreign("Origin \(origin.quoted)")
-        }
-        let bearer = request.authorization.flatMap { $0.hasPrefix("Bearer ") ? $0.dropFirst(7) : nil }
-        if let bearer {
-            guard Self.isSame(String(bearer), token) else { throw .noToken }
-            return
-        }
-        // A browser says where a request comes from that may change something.
-        if request.isPost, request.origin == nil { throw .foreign("Origin is missing") }
+        guard isOwn(host) else { throw .foreign("Host \(host.quoted)") }
+        if let origin = request.origin, !isOwn(origin: origin) { throw .foreign("Origin \(origin.quoted)") }
         guard needsSession else { return }
-        guard let session = request.cookie.flatMap(Self.session),
-            sessions.withLock({ $0.contains { Self.isSame($0, session) } })
-        else { throw .noToken }
+        guard let shown = Self.bearer(request), Self.isSame(shown, token) || isSession(shown) else {
+            throw .noToken
+        }
     }
 
-    /// A cookie in exchange for the token; nil for a wrong one.
-    func openSession(_ shown: String) -> String? {
-        guard Self.isSame(shown, token) else { return nil }
+    private func isOwn(_ host: String) -> Bool {
+        Authority(host, standardPort: 80).map(hosts.contains) ?? false
+            || proxy != nil && Authority(host, standardPort: 443) == proxy
+    }
+
+    /// Behind a proxy only its pages are the console's.
+    private func isOwn(origin: String) -> Bool {
+        let (scheme, port) = proxy == nil ? ("http://", 80) : ("https://", 443)
+        guard origin.lowercased().hasPrefix(scheme),
+            let page = Authority(String(origin.dropFirst(scheme.count)), standardPort: port)
+        else { return false }
+        return proxy.map { $0 == page } ?? hosts.contains(page)
+    }
+
+    private func isSession(_ shown: String) -> Bool {
+        sessions.withLock { $0.contains { Self.isSame($0, shown) } }
+    }
+
+    /// A secret for a page in exchange for the token; nil for a wrong one.
+    func openSession(_ request: Request) -> String? {
+        guard let shown = Self.bearer(request), Self.isSame(shown, token) else { return nil }
         let session = Self.secret()
         sessions.withLock { sessions in
             if sessions.count >= Self.maximumSessions { sessions.removeFirst() }
             sessions.append(session)
         }
-        return "\(Self.cookieName)=\(session); Path=/; HttpOnly; SameSite=Strict"
-            + (isSecure ? "; Secure" : "")
+        return session
     }
 
-    private static func session(_ header: String) -> String? {
-        header.split(separator: ";").lazy.map { $0.drop { $0 == " " } }
-            .first { $0.hasPrefix(cookieName + "=") }.map { String($0.dropFirst(cookieName.utf8.count + 1)) }
+    private static func bearer(_ request: Request) -> String? {
+        request.authorization.flatMap { $0.hasPrefix("Bearer ") ? String($0.dropFirst(7)) : nil }
     }
 
     /// Compares in a time that does not say where the first difference is.

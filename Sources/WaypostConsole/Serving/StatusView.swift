@@ -15,12 +15,8 @@ struct StatusView: Sendable {
     var json: JSONValue {
         let now = WallClock.now()
         let connection = reader.connection
-        let (began, agents, problems, rate) = reader.read { state in
-            (
-                state.began,
-                state.rows.count, state.rows.values.count { $0.summary.condition.isTrouble },
-                state.lines.perSecond(at: now)
-            )
+        let (began, agents, problems, lines) = reader.read {
+            ($0.began, $0.rows.count, $0.problems, $0.lines)
         }
         return [
             "now": .int(now), "asOf": .int(reader.asOf(now)), "started": .int(began),
@@ -29,7 +25,8 @@ struct StatusView: Sendable {
             "root": .string(backend.settings.root), "sender": .string(backend.settings.name),
             "commands": .bool(allowsCommands), "version": .string(Version.current),
             "reason": .init(connection.broker == nil ? connection.reason : nil),
-            "agents": .int(Int64(agents)), "problems": .int(Int64(problems)), "rate": .double(rate),
+            "agents": .int(Int64(agents)), "problems": .int(Int64(problems)),
+            "rate": .double(lines.perSecond(at: now)),
             "lost": .int(Int64(connection.lost)),
         ]
     }
@@ -38,9 +35,7 @@ struct StatusView: Sendable {
     var health: JSONValue {
         let now = WallClock.now()
         let connection = reader.connection
-        let (agents, lines, rate, began) = reader.read { state in
-            (state.rows.count, state.lines.count, state.lines.perSecond(at: now), state.began)
-        }
+        let (agents, lines, began) = reader.read { ($0.rows.count, $0.lines, $0.began) }
         let lag = tabs.lag
         let uptime = max(1, now - began)
         let usage = Self.usage()
@@ -56,8 +51,8 @@ struct StatusView: Sendable {
             "maximumTabs": .int(Int64(Tabs.maximum)), "memory": .init(usage.memory),
             "cpu": .double(Double(usage.cpu) / Double(uptime)),
             "lines": [
-                "kept": .int(Int64(lines)), "capacity": .int(Int64(LineRing.capacity)),
-                "perSecond": .double(rate), "dropped": .int(tabs.dropped),
+                "kept": .int(Int64(lines.count)), "capacity": .int(Int64(LineRing.capacity)),
+                "perSecond": .double(lines.perSecond(at: now)), "dropped": .int(tabs.dropped),
             ],
             "agents": .int(Int64(agents)), "lost": .int(Int64(connection.lost)),
             "lag": ["p50": .init(lag?.p50), "p99": .init(lag?.p99)],

@@ -10,6 +10,8 @@ struct TabStream: Sendable {
     static let backlog = 2_000
     /// How often it is looked for news.
     static let pace = Duration.milliseconds(100)
+    /// How long it looks for lines each time: a query that takes longer gets behind, and says so.
+    static let turn = Duration.milliseconds(20)
 
     private let reader: FleetReader
     private let log: LogView?
@@ -33,8 +35,8 @@ struct TabStream: Sendable {
     ) {
         (self.reader, self.log, self.agent, self.tabs, self.status) = (reader, log, agent, tabs, status)
         nextLine = reader.read { state in
-            // A number of another run of the console says nothing.
-            guard let lastLine, lastLine < state.lines.next else { return state.lines.next }
+            // A number of another run of the console, or one that no line has, says nothing.
+            guard let lastLine, (0..<state.lines.next).contains(lastLine) else { return state.lines.next }
             return lastLine + 1
         }
     }
@@ -45,20 +47,21 @@ struct TabStream: Sendable {
         let now = WallClock.now()
         var output: [UInt8] = []
         let connection = reader.connection
-        let (fleet, failed, changed, frame) = reader.read { state in
+        let (fleet, failed, changed, lines) = reader.read { state in
             (
-                revision: (state.revision, state.rows.count, state.failures.total), state.failures.total,
-                agent.map { state.revisions[$0] ?? 0 },
-                log?.frame(
-                    of: state.lines, from: nextLine, limit: Self.frameLines, backlog: Self.backlog, now: now)
+                (state.revision, state.rows.count), state.failures.total,
+                agent.map { state.revisions[$0] ?? 0 }, state.lines
             )
         }
+        let frame = log?.frame(
+            of: lines, from: nextLine, limit: Self.frameLines, backlog: Self.backlog, within: Self.turn,
+            now: now)
         if let frame {
             nextLine = frame.next
-            dropped += frame.dropped
+            dropped.add(clamping: frame.dropped)
             tabs.drop(frame.dropped)
             if !frame.lines.isEmpty || frame.dropped > 0 {
-                for line in frame.lines { tabs.sent(after: now &- line.arrived) }
+                for line in frame.lines { tabs.sent(after: now.subtracting(clamping: line.arrived)) }
                 Self.add(
                     "log", id: nextLine - 1,
                     ["lines": .array(frame.lines.map(\.json)), "dropped": .int(frame.dropped)], to: &output)
@@ -119,7 +122,7 @@ final class Tabs: Sendable {
     /// How many lines went by while a tab did not read.
     var dropped: Int64 { state.withLock { $0.dropped } }
 
-    func drop(_ count: Int64) { state.withLock { $0.dropped += count } }
+    func drop(_ count: Int64) { state.withLock { $0.dropped.add(clamping: count) } }
 
     /// False when there are too many.
     func enter() -> Bool {

@@ -20,7 +20,7 @@ extension FleetState {
             "log": member.health?.override.map { override in
                 var override = override
                 // By the clock of who looks.
-                override.until &-= roster.clockError(of: agent, now: now)
+                override.until = override.until.subtracting(clamping: roster.clockError(of: agent, now: now))
                 return override.json
             } ?? .null,
             "waiting": .init(member.health?.waitingText), "maps": Self.layersJSON(of: member),

@@ -79,7 +79,7 @@ struct AskingViews: Sendable {
         let view = try LogView(query, agent: name)
         let events = try await checked(name).replay(query, last: LogView.maximumLines)
         let now = WallClock.now()
-        let lines = reader.read { view.json(ofReplayed: events.map(\.line), $0, now: now) }
+        let lines = view.json(ofReplayed: events.map(\.line), reader.snapshot(), now: now)
         return lines.merging(["asOf": .int(now), "more": .bool(events.count == LogView.maximumLines)])
     }
 
@@ -87,17 +87,16 @@ struct AskingViews: Sendable {
     func command(_ id: String, _ name: String) async throws -> JSONValue {
         guard Name.isValid(id) else { throw ViewError.notFound("\(id.quoted) is not an id of a command") }
         let client = try checked(name)
-        let (seen, lines) = reader.read { state in
-            let lines = state.lines.lines(before: state.lines.next).filter { $0.line.event.ref == id }
-            return (state.commands.command(id, of: name), lines.prefix(200).reversed().map(\.json))
-        }
+        let (seen, kept) = reader.read { ($0.commands.command(id, of: name), $0.lines) }
+        let lines = kept.lines(before: kept.next).lazy.filter { $0.line.event.ref == id }.prefix(200)
+            .map(\.json).reversed()
         var members = seen?.json.objectValue ?? ["id": .string(id), "agent": .string(name)]
         var reason: JSONValue = .null
         do {
             if let timeline = try await client.inspect(id) {
                 members["received"] = .init(timeline.received)
                 members["running"] = .init(timeline.running)
-                members["ended"] = .init(timeline.ended ?? members["ended"]?.intValue)
+                members["ended"] = .init(timeline.ended ?? members["ended"]?.time)
                 members["attempt"] = .int(Int64(timeline.attempt))
                 members["state"] = .string("\(timeline.state)")
                 if let code = timeline.code { members["code"] = .int(Int64(code)) }
@@ -183,16 +182,14 @@ struct AskingViews: Sendable {
 
     /// The agents that are online, those of one version and one map together; the largest groups first.
     private func builds() -> [(agents: [String], build: String)] {
-        let groups = reader.read { state in
-            Dictionary(
-                grouping: state.rows.values.lazy.map(\.summary).filter { summary in
-                    switch summary.condition {
-                    case .healthy, .unclear, .failing, .mapRefused: true
-                    case .lost, .stopped, .unknown: false
-                    }
+        let groups = Dictionary(
+            grouping: reader.read(\.rows).values.lazy.map(\.summary).filter { summary in
+                switch summary.condition {
+                case .healthy, .unclear, .failing, .mapRefused: true
+                case .lost, .stopped, .unknown: false
                 }
-            ) { "\($0.version), map \($0.map)" }
-        }
+            }
+        ) { "\($0.version), map \($0.map)" }
         return groups.map { (agents: $0.value.map(\.agent).sorted(), build: $0.key) }
             .sorted { ($1.agents.count, $0.build) < ($0.agents.count, $1.build) }
             .prefix(Self.maximumAgents).map(\.self)

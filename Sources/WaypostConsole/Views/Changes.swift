@@ -73,7 +73,7 @@ struct Changes: Sendable {
             guard let level = LogLevel(letter: letter),
                 let wanted = AgentEvent.Level(rawValue: level.rawValue)
             else { throw .invalid("level must be one of V D I W E F") }
-            let span = min(max(body["for"]?.intValue ?? 600_000, 1_000), Command.maximumLogDuration)
+            let span = min(max(body["for"]?.boundedInt ?? 600_000, 1_000), Command.maximumLogDuration)
             let tag = body["tag"]?.stringValue
             return (
                 .log(wanted, tag: tag, for: .milliseconds(span)),
@@ -140,7 +140,7 @@ struct Changes: Sendable {
     /// Sends the map before the one in force again, or says what that would be.
     func undo(_ body: JSONValue, isDry: Bool) async throws -> JSONValue {
         let audience = try MapDraft.audience(body)
-        let revision = body["revision"]?.intValue
+        let revision = body["revision"]?.boundedInt
         let words =
             ["map", "undo"] + audience.words + (revision.map { ["--to", "\($0)"] } ?? []) + ["--yes"]
         let line = JSONValue.string(CommandLineText(words, broker: backend.settings).text)

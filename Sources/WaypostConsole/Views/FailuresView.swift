@@ -21,11 +21,11 @@ extension FleetState {
                         "last": .int(group.last),
                         "agents": .array(group.agents.sorted().prefix(20).map(JSONValue.string)),
                         "agentCount": .int(Int64(group.agents.count)),
-                        "minutes": .array(failures.minutes(of: group, at: now).map(JSONValue.int)),
+                        "minutes": json(ofMinutes: failures.minutes(of: group, at: now), at: now),
                         "advice": .init(advice),
                     ]
                 }),
-            "minutes": .array(failures.minutes(at: now).map(JSONValue.int)),
+            "minutes": json(ofMinutes: failures.minutes(at: now), at: now),
         ]
     }
 }

@@ -91,10 +91,10 @@ struct FleetView: Sendable {
             case .attention: by { $0.summary.condition.rawValue }
             case .name: by(\.summary.agent)
             // The newest first, as what has changed last is what one looks for.
-            case .since: by { -($0.summary.since ?? .min + 1) }
+            case .since: by { Int64(0).subtracting(clamping: $0.summary.since ?? .min) }
             case .version: by(\.summary.version)
             case .map: by(\.summary.map)
-            case .heard: by { -($0.heard ?? $0.summary.asOf ?? 0) }
+            case .heard: by { Int64(0).subtracting(clamping: $0.heard ?? $0.summary.asOf ?? 0) }
             case .failures:
                 by { -(state.failures.minutes(of: $0.summary.agent, at: now)?.reduce(0, +) ?? 0) }
             }
@@ -112,7 +112,7 @@ struct FleetView: Sendable {
             "map": .string(summary.map), "heard": .init(row.heard ?? summary.asOf),
             "groups": .array(summary.groups.map(JSONValue.string)),
             "problem": .string(summary.problemText(now)),
-            "failures": .array((minutes ?? []).map(JSONValue.int)), "failuresPerMinute": .double(recent),
+            "failures": state.json(ofMinutes: minutes ?? [], at: now), "failuresPerMinute": .double(recent),
         ]
     }
 

@@ -12,6 +12,9 @@ struct LogView: Sendable {
 
     /// - Throws: ``ViewError`` naming the term of the query that can't be read.
     init(_ text: String?, agent: String? = nil) throws(ViewError) {
+        guard (text?.utf8.count ?? 0) <= LogQuery.maximumBytes else {
+            throw .invalid("a query has at most \(LogQuery.maximumBytes) bytes")
+        }
         do {
             query = try LogQuery(text ?? "")
         } catch {
@@ -37,30 +40,39 @@ struct LogView: Sendable {
     }
 
     /// Lines of the past that the query shows, the oldest first.
-    func json(of ring: LineRing, _ place: Place, limit: Int, now: Int64) -> JSONValue {
-        let shown = { (line: NumberedLine) in shows(line.line, now: now) }
+    ///
+    /// - Throws: ``ViewError`` when that takes too long, `CancellationError` when no one waits for it.
+    func json(of ring: LineRing, _ place: Place, limit: Int, now: Int64) async throws -> JSONValue {
+        var patience = Patience()
+        func find(_ lines: some Sequence<NumberedLine>, _ limit: Int) async throws -> [NumberedLine] {
+            var found: [NumberedLine] = []
+            for line in lines {
+                guard found.count < limit else { break }
+                try await patience.look()
+                if shows(line.line, now: now) { found.append(line) }
+            }
+            return found
+        }
         var older: [NumberedLine] = []
         var newer: [NumberedLine] = []
         var hasMore = false
-        func take(before number: Int64, _ limit: Int) {
+        func take(before number: Int64, _ limit: Int) async throws {
             // One more, to know whether there are some.
-            older = Array(ring.lines(before: number).lazy.filter(shown).prefix(limit + 1))
+            older = try await find(ring.lines(before: number), limit + 1)
             hasMore = older.count > limit
             older = older.prefix(limit).reversed()
         }
         switch place {
-        case .end: take(before: ring.next, limit)
-        case .before(let number): take(before: number, limit)
+        case .end: try await take(before: ring.next, limit)
+        case .before(let number): try await take(before: number, limit)
         case .after(let number):
-            newer = Array(
-                ring.lines(from: number == .max ? .max : number + 1).lazy.filter(shown).prefix(
-                    limit))
+            newer = try await find(ring.lines(from: number.adding(clamping: 1)), limit)
             hasMore = true
         case .around(let time):
             let number =
                 ring.lines(from: ring.first).first { $0.line.event.time >= time }?.number ?? ring.next
-            take(before: number, limit / 2)
-            newer = Array(ring.lines(from: number).lazy.filter(shown).prefix(limit - older.count))
+            try await take(before: number, limit / 2)
+            newer = try await find(ring.lines(from: number), limit - older.count)
         }
         return [
             "lines": .array((older + newer).map(\.json)), "more": .bool(hasMore), "first": .int(ring.first),
@@ -96,24 +108,59 @@ struct LogView: Sendable {
 
     /// The next lines from a number on.
     ///
-    /// - Parameter backlog: The most lines that a tab is behind; older ones are dropped.
-    func frame(of ring: LineRing, from start: Int64, limit: Int, backlog: Int, now: Int64) -> Frame {
+    /// - Parameters:
+    ///   - backlog: The most lines that a tab is behind; older ones are dropped.
+    ///   - time: How long may be looked; what is left comes next time.
+    func frame(
+        of ring: LineRing, from start: Int64, limit: Int, backlog: Int, within time: Duration, now: Int64
+    ) -> Frame {
+        let end = ContinuousClock.now + time
         var frame = Frame(next: max(start, ring.first))
-        frame.dropped = frame.next - start
+        frame.dropped = frame.next.subtracting(clamping: start)
         // One that is far behind gets the newest.
-        let behind = ring.next - frame.next
-        if behind > Int64(backlog) {
-            let target = ring.next - Int64(backlog)
-            let skipped = ring.lines(from: frame.next).prefix(Int(behind) - backlog)
-            frame.dropped += Int64(skipped.count { shows($0.line, now: now) })
+        let target = ring.next.subtracting(clamping: Int64(backlog))
+        if frame.next < target {
+            for numbered in ring.lines(from: frame.next).prefix(Int(target - frame.next)) {
+                // Those that can't be looked at in time may have been of interest.
+                guard ContinuousClock.now >= end || shows(numbered.line, now: now) else { continue }
+                frame.dropped.add(clamping: 1)
+            }
             frame.next = target
         }
         for numbered in ring.lines(from: frame.next) {
-            guard frame.lines.count < limit else { return frame }
+            guard frame.lines.count < limit, ContinuousClock.now < end else { return frame }
             frame.next = numbered.number + 1
             if shows(numbered.line, now: now) { frame.lines.append(numbered) }
         }
         return frame
+    }
+}
+
+/// How long a request may look at lines: others go on in between, and it ends after some seconds.
+struct Patience {
+    /// Each look at all lines with a usual query takes a tenth of it.
+    private static let limit = Duration.seconds(3)
+    /// How long it keeps a thread, of which there are as many as processors.
+    private static let turn = Duration.milliseconds(10)
+
+    private let end = ContinuousClock.now + limit
+    private var turnEnd = ContinuousClock.now + turn
+
+    /// Before each look.
+    ///
+    /// - Throws: ``ViewError`` when time is up, `CancellationError` when no one waits for it.
+    mutating func look() async throws {
+        let now = ContinuousClock.now
+        guard now >= turnEnd else { return }
+        guard now < end else {
+            throw ViewError.tooLong(
+                "the query was ended: it takes more than \(Self.limit.components.seconds) s; "
+                    + "write a simpler regular expression, or ask for fewer lines with agent:, level: or age:"
+            )
+        }
+        try Task.checkCancellation()
+        await Task.yield()
+        turnEnd = .now + Self.turn
     }
 }
 

@@ -1,5 +1,6 @@
 import Waypost
 import WaypostBackend
+import WaypostMessages
 
 /// Why a request gets no answer; the page shows the text.
 enum ViewError: Error {
@@ -9,6 +10,8 @@ enum ViewError: Error {
     case notFound(String)
     /// The console was started for reading only, or the confirmation does not fit.
     case forbidden(String)
+    /// It was ended, since it took too long.
+    case tooLong(String)
     /// The agent or the broker did not do it.
     case backend(BackendError)
 
@@ -26,6 +29,7 @@ enum ViewError: Error {
         case .invalid: 400
         case .notFound: 404
         case .forbidden: 403
+        case .tooLong: 422
         case .backend(let error):
             switch error.kind {
             case .invalid, .notSent: 400
@@ -44,6 +48,7 @@ enum ViewError: Error {
             case .invalid(let text): ("INVALID", text, .null)
             case .notFound(let text): ("NOT_FOUND", text, .null)
             case .forbidden(let text): ("FORBIDDEN", text, .null)
+            case .tooLong(let text): ("TOO_LONG", text, .null)
             case .backend(let error):
                 (
                     error.code?.name ?? "\(error.kind)", error.description,
@@ -90,7 +95,9 @@ struct QueryItems: Sendable {
 
     func number(_ name: String) throws(ViewError) -> Int64? {
         guard let text = self[name] else { return nil }
-        guard let number = Int64(text), number >= 0 else { throw .invalid("\(name) must be a number") }
+        guard let number = Int64(text), (0...Fields.largestInteger).contains(number) else {
+            throw .invalid("\(name) must be a number from 0 to \(Fields.largestInteger)")
+        }
         return number
     }
 }

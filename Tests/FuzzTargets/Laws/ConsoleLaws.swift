@@ -1,0 +1,81 @@
+import MQTTLink
+import Waypost
+import WaypostBackend
+import WaypostMessages
+
+@testable import WaypostConsole
+
+/// What agents publish, through all that the console keeps and shows of it.
+///
+/// The input is messages as ``OperatorLaws`` has them. Each comes twice, as it does from a broker that was not answered in
+/// time.
+enum ConsoleLaws: Laws {
+    private static let contents = [
+        "state", "health", "map/applied", "log/i", "fail", "reply/me", "log/x", "routes",
+    ]
+    private static let maximumMessages = 8
+    static let now: Int64 = 1_795_217_000_000
+    private static let query = try? LogView("-tag:none -message~:'(x+)+y' level:V")
+
+    static func read(_ bytes: [UInt8]) {
+        var state = FleetState(topics: .standard, began: now)
+        for message in messages(bytes) { see(message, &state) }
+        _ = shown(state)
+    }
+
+    static func check(_ bytes: [UInt8]) throws(BrokenLaw) {
+        var state = FleetState(topics: .standard, began: now)
+        for message in messages(bytes) { see(message, &state) }
+        try check(state)
+    }
+
+    private static func messages(_ bytes: [UInt8]) -> [MQTTMessage] {
+        bytes.split(separator: 0x1E).prefix(maximumMessages).compactMap { part in
+            guard let kind = part.first, let pick = part.dropFirst().first else { return nil }
+            return MQTTMessage(
+                topic: "waypost/v1/k\(pick % 3)/\(contents[Int(kind) % contents.count])",
+                payload: Array(part.dropFirst(2)), retain: pick >= 0x80)
+        }
+    }
+
+    /// Takes a message twice.
+    static func see(_ message: MQTTMessage, _ state: inout FleetState) {
+        state.saw(message, now: now)
+        state.saw(message, now: now + 60_000)
+    }
+
+    /// Shows all that is known.
+    static func check(_ state: FleetState) throws(BrokenLaw) {
+        for json in shown(state) {
+            let text = json.serialized()
+            try BrokenLaw.unless(
+                (try? JSONValue(parsing: text, limits: .trustedFile)) != nil, "an answer is JSON")
+        }
+        try BrokenLaw.unless(state.failures.total >= 0, "a sum of counts is none below zero")
+        try BrokenLaw.unless(
+            state.problems == state.rows.values.count { $0.summary.condition.isTrouble },
+            "agents with problems are counted")
+    }
+
+    private static func shown(_ state: FleetState) -> [JSONValue] {
+        var shown = [
+            state.mapsJSON(asOf: now), state.failuresJSON(asOf: now, now: now),
+            state.rollouts.json(asOf: now), .array(state.commands.newest(10).map(\.json)),
+        ]
+        for order in FleetView.Order.allCases {
+            var view = FleetView()
+            view.order = order
+            shown.append(view.json(of: state, isComplete: true, asOf: now, now: now))
+        }
+        for agent in ["k0", "k1", "k2"] {
+            shown.append(state.agentJSON(agent, asOf: now, now: now))
+            shown.append(state.timelineJSON(of: agent, before: nil, limit: 100, now: now))
+        }
+        for start in [0, state.lines.next, .max, .min] {
+            let frame = query?.frame(
+                of: state.lines, from: start, limit: 64, backlog: 2_000, within: .seconds(1), now: now)
+            shown.append(.array(frame?.lines.map(\.json) ?? []))
+        }
+        return shown
+    }
+}
