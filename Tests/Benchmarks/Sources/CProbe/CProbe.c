@@ -38,3 +38,7 @@ uint64_t probe_split_and_hash(const uint8_t *path, size_t count) {
     }
     return sum | 1;
 }
+
+// Real calls, which callgrind can see.
+__attribute__((noinline)) void probe_begin(void) { __asm__ volatile(""); }
+__attribute__((noinline)) void probe_end(void) { __asm__ volatile(""); }

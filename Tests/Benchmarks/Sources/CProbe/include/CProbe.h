@@ -3,6 +3,10 @@
 
 /// Calls to malloc and its kin since the process began.
 uint64_t probe_allocation_count(void);
+
+/// Marks for callgrind, which counts between them.
+void probe_begin(void);
+void probe_end(void);
 #include <stddef.h>
 /// The least any router must do: find the components of a path and hash each. Never 0.
 uint64_t probe_split_and_hash(const uint8_t *path, size_t count);
