@@ -19,7 +19,11 @@ package final class NearestRoutes: Sendable, Hashable {
 
     init(to url: RouteURL, in table: RouteTable, deletedBy deletion: String?) {
         self.deletion = deletion
-        state = Guarded(deletion == nil ? .wanted(url, table) : .found(Found(patterns: [], lookAlike: nil)))
+        if deletion == nil {
+            state = Guarded(.wanted(url, table))
+        } else {
+            state = Guarded(.found(Found(patterns: [], lookAlike: nil)))
+        }
     }
 
     /// The nearest first; at most three.

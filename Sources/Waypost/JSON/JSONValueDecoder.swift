@@ -225,9 +225,13 @@ extension JSONTree: SingleValueDecodingContainer {
         case .double(let number) where type == Double.self: return unsafeBitCast(number, to: type)
         default: if type == JSONValue.self { return unsafeBitCast(value, to: type) }
         }
-        if FoundationJSON.isHandled(type), let value = try FoundationJSON.decode(type, from: self) as? T {
-            return value
-        }
+        return FoundationJSON.isHandled(type) ? try decodeForFoundation(type) : try T(from: self)
+    }
+
+    /// Not in ``decode(_:)``: that would look the type `T?` up each time, only because it occurs there.
+    @inline(never)
+    private func decodeForFoundation<T: Decodable>(_ type: T.Type) throws -> T {
+        if let value = try FoundationJSON.decode(type, from: self) as? T { return value }
         return try T(from: self)
     }
 

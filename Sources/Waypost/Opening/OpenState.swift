@@ -263,12 +263,12 @@ struct OpenState: Sendable {
         }
         var last: RelocationPlan.Place?
         while true {
-            let known = decisions
+            let known = decisions?.count
             guard let hop = snapshot.hop(for: url, requester, &decisions, &steps) else { return endOfSteps }
             if hop.redirect.addsParameters, hop.url == url.text {
                 // It adds parameters to its own origin, and all are there.
                 if hop.redirect.place == last {
-                    decisions = known
+                    if let known { decisions?.removeSubrange(known...) }
                 } else {
                     relocation.merge(hop.redirect.params) { _, later in later }
                 }
@@ -276,12 +276,9 @@ struct OpenState: Sendable {
             }
             last = hop.redirect.place
             // A redirect whose target this build does not have is not there: the origin opens as before.
-            guard snapshot.state.allows(scheme: hop.redirect.target.scheme ?? url.scheme) else { return nil }
+            guard snapshot.allows(scheme: hop.redirect.target.scheme ?? url.scheme) else { return nil }
             let target = try? snapshot.read(hop.url)
-            if let target,
-                !snapshot.state.opens(
-                    target, hops: snapshot.state.configuration.maximumHops, requester, &steps)
-            {
+            if let target, !snapshot.opens(target, requester, &steps) {
                 return endOfSteps
             }
             let from = url.text
@@ -293,9 +290,11 @@ struct OpenState: Sendable {
     }
 
     /// Why the open ends when more redirects may take its URL than are looked at; nil when they do not.
-    private var endOfSteps: Failure? {
-        guard steps.areOver else { return nil }
-        return .chain(
+    @inline(__always)
+    private var endOfSteps: Failure? { steps.areOver ? tooManySteps : nil }
+
+    private var tooManySteps: Failure {
+        .chain(
             "too many redirects may match \(RouteURL.withoutValues(url.text).cut(to: 200)): one open checks at most "
                 + "\(RelocationSteps.ofOpen.left) steps")
     }
@@ -376,6 +375,7 @@ extension OpenState {
 // In an extension, so that it is made of all its parts at once, as an `Opening` is.
 extension OpenState {
     /// An open of which nothing was done.
+    @inline(__always)
     init(_ call: PendingOpen, since start: UInt64, _ snapshot: RouterSnapshot) {
         self.init(call, since: start, .called, RouteURL(unread: call.url), snapshot, .current)
     }
@@ -387,6 +387,7 @@ extension OpenState {
         self.init(call, since: 0, .followed, url, snapshot, scope, decisions: [])
     }
 
+    @inline(__always)
     private init(
         _ call: consuming PendingOpen, since start: UInt64, _ stage: Stage, _ url: RouteURL,
         _ snapshot: RouterSnapshot, _ scope: OpenScope, decisions: [RelocationDecision]? = nil

@@ -41,8 +41,11 @@ extension Router {
         if prepare(request, &state) {
             request.parents = parents(of: request.url, record).compactMap(RouteRequest.Parent.init)
         }
-        return record.route.work.runInPlace(with: request, scope: state.scope)
-            .map { .of($0.result(of: request.route, .callerManaged)) }
+        switch record.route.work.runInPlace(with: request, scope: state.scope) {
+        case nil: return nil
+        case .finished(.success(let answer)): return .of(answer)
+        case let failed?: return .of(failed.result(of: request.route, .callerManaged))
+        }
     }
 
     /// Tries one route: its module, the interceptors, then its handler.
@@ -238,13 +241,16 @@ extension OpenEvent {
     static func of(_ result: Result<RouteAnswer, Failure>) -> OpenEvent {
         switch result {
         case .failure(let failure): .ended(OpenEnd(Outcome(failure)))
-        case .success(let answer):
-            switch answer.kind {
-            case .pass: .nothing
-            case .opened(let value): .ended(OpenEnd(.opened, value: value))
-            case .openedWithObject(let native, let value):
-                .ended(OpenEnd(.opened, value: value, native: native))
-            }
+        case .success(let answer): .of(answer)
+        }
+    }
+
+    static func of(_ answer: RouteAnswer) -> OpenEvent {
+        switch answer.kind {
+        case .pass: .nothing
+        case .opened(let value): .ended(OpenEnd(.opened, value: value))
+        case .openedWithObject(let native, let value):
+            .ended(OpenEnd(.opened, value: value, native: native))
         }
     }
 }

@@ -39,7 +39,12 @@ extension Router {
     @inline(never)
     private func begin(_ call: PendingOpen) -> Progress<SuspendedOpen> {
         var state = OpenState(call, since: MonotonicTime.continuous, snapshot)
-        return switch advance(&state, after: .nothing) {
+        // Most end with their first step, and are not carried through the loop.
+        let first = step(&state)
+        if case .ended(let end) = first, state.fallback(after: end.outcome) == nil {
+            return .ended(finish(&state, end))
+        }
+        return switch advance(&state, after: first) {
         case .ended(let opening): .ended(opening)
         case .waits(let pause): .waits(SuspendedOpen(state, pause))
         }

@@ -195,13 +195,14 @@ extension Router {
             resolution.parameters = state.parameters(for: matched)
             resolution.standardJumpType = state.jumpType(of: matched)
             resolution.idempotent = matched.record.route.idempotent
-            resolution.interceptors = state.snapshot.state.interceptors
-                .filter { $0.sees(matched, state.url) }.map(\.name)
+            let interceptors = state.snapshot.state.interceptors
+            if !interceptors.isEmpty {
+                resolution.interceptors = interceptors.filter { $0.sees(matched, state.url) }.map(\.name)
+            }
         }
         resolution.route = state.route
         resolution.url = state.url.text
-        resolution.hops = state.hops
-        resolution.redirects = state.redirects
-        resolution.decisions = state.decisions ?? []
+        if !state.hops.isEmpty { (resolution.hops, resolution.redirects) = (state.hops, state.redirects) }
+        if let decisions = state.decisions, !decisions.isEmpty { resolution.decisions = decisions }
     }
 }

@@ -19,7 +19,7 @@ package struct RelocationPlan: Sendable {
     /// The rules of each origin, in the order in which they are tried.
     package private(set) var rules: [[RelocationRule]] = []
     /// The origins, whose numbers are those of their rules; nil without any.
-    private var origins: RouteTable?
+    private(set) var origins: RouteTable?
     /// Whether every origin is a URL or a subtree with one redirect that always applies, and takes what its pattern takes.
     private(set) var isPlain = true
     /// All redirects to all their targets, by layer and place.
@@ -207,11 +207,7 @@ package struct RelocationPlan: Sendable {
         for url: RouteURL, _ requester: RelocationRequester?, _ decisions: inout [RelocationDecision]?,
         _ steps: inout RelocationSteps
     ) -> Hop? {
-        if isPlain {
-            guard let match = origins?.firstMatch(url), let redirect = rules[Int(match.index)].first?.redirect
-            else { return nil }
-            return Hop(redirect: redirect, url: redirect.apply(to: url))
-        }
+        if isPlain { return origins?.firstMatch(url).flatMap { plainHop($0, url) } }
         for match in matches(url, &steps) {
             for rule in rules[match.number] {
                 steps.take(rule.weight)
@@ -242,6 +238,11 @@ package struct RelocationPlan: Sendable {
             }
         }
         return nil
+    }
+
+    /// The redirect of a plain plan that takes a URL whose origin was found.
+    func plainHop(_ match: RouteMatch, _ url: RouteURL) -> Hop? {
+        rules[Int(match.index)].first?.redirect.map { Hop(redirect: $0, url: $0.apply(to: url)) }
     }
 
     /// The URL that a redirect without a condition leads to, whoever asks; nil when none takes it.

@@ -30,10 +30,15 @@ public struct Opening: Sendable, Hashable {
         var ref: String?
         var caller: String?
 
+        /// Those of an open whose destination got nothing; nil when they are as in a new one.
+        static func of(_ context: OpenContext) -> Boxed<Details>? {
+            let (ref, caller) = (context.ref, context.caller)
+            return ref == nil && caller == nil ? nil : Boxed(Details(ref: ref, caller: caller))
+        }
+
         /// Those of an open; nil when they are as in a new one.
         static func of(
-            _ context: OpenContext, metadata: [String: JSONValue] = [:],
-            _ presentation: Presentation = .init()
+            _ context: OpenContext, metadata: [String: JSONValue], _ presentation: Presentation
         ) -> Boxed<Details>? {
             let (ref, caller) = (context.ref, context.caller)
             if metadata.isEmpty, ref == nil, caller == nil, presentation == Presentation() { return nil }

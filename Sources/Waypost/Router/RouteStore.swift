@@ -60,6 +60,12 @@ package struct RouteStore: Sendable {
         return chunk < chunks.count && place < chunks[chunk].count ? chunks[chunk][place] : nil
     }
 
+    /// Whether what was found is a route and no fallback.
+    func isDestination(_ match: RouteMatch) -> Bool { self[match.index]?.pattern.isFallback == false }
+
+    /// Whether a route takes a URL, and not only a fallback.
+    func hasDestination(_ url: RouteURL) -> Bool { table.allMatches(url).contains { isDestination($0) } }
+
     /// All routes, in the order in which they were added, gaps filled by later ones.
     package var records: some Sequence<StoredRoute> { chunks.lazy.joined().compactMap(\.self) }
 

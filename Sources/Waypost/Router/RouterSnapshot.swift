@@ -15,7 +15,16 @@ final class RouterSnapshot: Sendable {
         for url: RouteURL, _ requester: RelocationRequester?, _ decisions: inout [RelocationDecision]?,
         _ steps: inout RelocationSteps
     ) -> RelocationPlan.Hop? {
-        state.plan.hop(for: url, requester, &decisions, &steps)
+        guard state.plan.isPlain else { return state.plan.hop(for: url, requester, &decisions, &steps) }
+        return state.plan.origins?.firstMatch(url).flatMap { state.plan.plainHop($0, url) }
+    }
+
+    /// Whether this build opens a scheme; see ``RouterState/allows(scheme:byName:)``.
+    func allows(scheme: String) -> Bool { state.allows(scheme: scheme) }
+
+    /// Whether a URL has a destination in this build; see ``RouterState/opens(_:hops:_:_:)``.
+    func opens(_ url: RouteURL, _ requester: RelocationRequester?, _ steps: inout RelocationSteps) -> Bool {
+        state.opens(url, hops: state.configuration.maximumHops, requester, &steps)
     }
 
     /// Reads a URL; see ``RouterState/read(_:)``.

@@ -266,12 +266,9 @@ extension RouterState {
     ) -> Bool {
         plan.leads(url, hops: hops, requester, &steps) { url, steps in
             guard allows(scheme: url.scheme) else { return false }
-            let isDestination = { (match: RouteMatch) in routes[match.index]?.pattern.isFallback == false }
             if let first = routes.table.firstMatch(url) {
                 // A list costs more, and the first is one unless a fallback was given a priority.
-                if isDestination(first) || routes.table.allMatches(url).contains(where: isDestination) {
-                    return true
-                }
+                if routes.isDestination(first) || routes.hasDestination(url) { return true }
             }
             if isWeb(url), let web = webURL, opens(web, hops: 0, requester, &steps) { return true }
             return requester == nil && plan.isConditional(at: url, &steps) ? true : nil

@@ -79,7 +79,10 @@ struct ArgumentReader {
     }
 
     mutating func next<T: Decodable>(_ type: T.Type) throws -> T {
-        if !source.native.isEmpty, let native: T = nextNative() { return native }
+        source.native.isEmpty ? try nextWritten(type) : try nextNative(type)
+    }
+
+    private mutating func nextWritten<T: Decodable>(_ type: T.Type) throws -> T {
         let (name, found) = try next("\(type)", isOptional: T.self is any AbsentValue.Type)
         guard let found else { return try none(type, name) }
         do {
@@ -90,10 +93,13 @@ struct ArgumentReader {
     }
 
     /// The next argument as the program gave it, when it has this type.
-    private mutating func nextNative<T>() -> T? {
+    ///
+    /// Not in ``next(_:)``: that would look the type `T?` up each time, only because it occurs there.
+    @inline(never)
+    private mutating func nextNative<T: Decodable>(_ type: T.Type) throws -> T {
         guard source.native.indices.contains(place), place < method.labels.count,
             let value = source.native[place] as? T
-        else { return nil }
+        else { return try nextWritten(type) }
         place += 1
         return value
     }
@@ -113,7 +119,7 @@ struct ArgumentReader {
 
     /// What an absent argument is, if it may be absent.
     ///
-    /// Not in ``next(_:)``: that would look the type `T?` up each time, only because it occurs there.
+    /// Apart for the same reason.
     private func none<T>(_ type: T.Type, _ name: String) throws -> T {
         if let type = T.self as? any AbsentValue.Type, let absent = type.absent as? T { return absent }
         throw missing(name, "\(type)")

@@ -171,42 +171,37 @@ extension ServiceRegistry {
     }
 
     /// Runs an exposed method for a call that lies within the scope.
+    // Inlined, for each async function takes memory of the task.
+    @inline(__always)
     nonisolated(nonsending) func call(
         _ service: String, _ method: String, source: ArgumentSource, result: ServiceResultType,
         deadline: Duration?, context: OpenContext, scope: OpenScope
     ) async -> CallOutcome {
         let deadline = context.deadline ?? deadline
-        var event = ServiceEvent(
-            kind: .called, service: service, method: method, ref: context.ref, detail: "", code: .ok)
+        var method = method
         let outcome: CallOutcome
         switch await findWhenLoaded(service, method, deadline) {
         case .success(let (found, callable)):
-            event.method = found.description.name
+            method = found.description.name
             if hasHooks.load(ordering: .acquiring),
                 let end = await ask(service, found, source, context, scope)
             {
                 outcome = end
                 break
             }
-            notify(event)
+            notify(
+                ServiceEvent(
+                    kind: .called, service: service, method: method, ref: context.ref, detail: "", code: .ok))
             let answer = await found.work.call(
                 with: ExposedMethod.Call(
                     registry: self, exposed: callable, source: source, result: result, context: context),
                 HandlerStart(
-                    isIdempotent: found.description.idempotent,
-                    subject: "\(service).\(found.description.name)"),
+                    isIdempotent: found.description.idempotent, subject: "\(service).\(method)"),
                 context, within: deadline, clock: clock, scope: scope)
             outcome = CallOutcome(answer)
         case .failure(let failure): outcome = .failed(failure)
         }
-        if case .returned = outcome {
-            event.kind = .returned
-        } else if case .failure(let failure) = outcome.result {
-            event.kind = .threw
-            event.code = failure.code
-            event.detail = failure.description
-        }
-        notify(event)
+        notify(ServiceEvent(outcome, of: service, method, context.ref))
         return outcome
     }
 
@@ -219,11 +214,13 @@ extension ServiceRegistry {
     nonisolated(nonsending) private func findWhenLoaded(
         _ service: String, _ method: String, _ deadline: Duration?
     ) async -> Result<Found, Failure> {
-        let start = MonotonicTime.continuous
+        var start: UInt64?
         // First, because who sees a service of a module sees then that the module has to be set up.
         var found = find(service, method)
         while let wait = wait(for: found) {
-            if let failure = await wait(deadline, start) { return .failure(failure) }
+            let since = start ?? MonotonicTime.continuous
+            start = since
+            if let failure = await wait(deadline, since) { return .failure(failure) }
             found = find(service, method)
         }
         return found.flatMap { found in
@@ -273,6 +270,19 @@ extension ServiceRegistry {
                 Failure(
                     .notAllowed,
                     "\(service).\(found.description.name) may not be called from outside"))
+        }
+    }
+}
+
+extension ServiceEvent {
+    /// The last event of a call.
+    fileprivate init(_ outcome: CallOutcome, of service: String, _ method: String, _ ref: String?) {
+        switch outcome.result {
+        case .success: self.init(kind: .returned, service: service, method: method, ref: ref)
+        case .failure(let failure):
+            self.init(
+                kind: .threw, service: service, method: method, ref: ref, detail: failure.description,
+                code: failure.code)
         }
     }
 }
