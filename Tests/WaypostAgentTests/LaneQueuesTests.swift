@@ -242,6 +242,14 @@ import Waypost
         #expect(queues.isIdle)
     }
 
+    @Test func `a little of what waits stays decoded, and what is let go of makes space again`() {
+        let space = DecodedSpace()
+        var leases = [space.lease(DecodedSpace.limit - 10), space.lease(10), space.lease(1)]
+        #expect(leases.map { $0 != nil } == [true, true, false])
+        leases = []
+        #expect(space.lease(DecodedSpace.limit) != nil)
+    }
+
     @Test func `what finds no space waits for it in its lane, and in order of arrival`() {
         var queues = LaneQueues(runningBytes: 100_000, share: 50)
         #expect(queues.admitted(job(1, lane: "a", bytes: 40_000), at: 0).log == ["run 1"])

@@ -1,11 +1,12 @@
 import MQTTLink
+import Synchronization
 import Waypost
 import WaypostMessages
 
 /// A command on its way through execution; it is stored, or will be.
 ///
-/// While it waits it is kept as the bytes that came, and what it asks for is decoded when its turn comes: decoded it takes
-/// up to 80 times as much.
+/// While it waits it is kept as the bytes that came, and what it asks for is decoded when its turn comes, unless it has a
+/// part of the ``DecodedSpace``.
 ///
 /// A class, because it goes from one to the next and never changes: each copy would take all its parts along.
 final class CommandJob: Sendable {
@@ -25,6 +26,8 @@ final class CommandJob: Sendable {
     let header: CommandHeader
     let payload: [UInt8]
     let content: Content
+    /// The space that what is decoded takes.
+    private let lease: DecodedSpace.Lease?
     /// When it must have been started, on the monotonic clock, in milliseconds.
     let startBy: Int64
     /// Which start this is, from 1: the agent may have ended while an earlier one ran.
@@ -41,7 +44,8 @@ final class CommandJob: Sendable {
 
     init(
         sequence: Int64, sender: String, address: ReplyAddress, header: CommandHeader, payload: [UInt8] = [],
-        _ content: Content, startBy: Int64, attempt: Int = 1, isSuspect: Bool = false
+        _ content: Content, lease: DecodedSpace.Lease? = nil, startBy: Int64, attempt: Int = 1,
+        isSuspect: Bool = false
     ) {
         self.sequence = sequence
         self.sender = sender
@@ -49,6 +53,7 @@ final class CommandJob: Sendable {
         self.header = header
         self.payload = payload
         self.content = content
+        self.lease = lease
         self.startBy = startBy
         self.attempt = attempt
         self.isSuspect = isSuspect
@@ -59,6 +64,33 @@ final class CommandJob: Sendable {
     /// - Throws: ``Failure`` for bytes that the disk changed, or limits that are lower than when it was stored.
     func decode(_ limits: JSONLimits) throws(Failure) -> Command.Operation {
         try Command.Operation(CommandPayload(stored: payload, limits: limits).fields)
+    }
+}
+
+/// How much of what waits or runs stays decoded: most of it waits for a moment only, and is not decoded twice then.
+///
+/// Decoded it takes up to 80 times as much, so that this is at most 5 MB.
+final class DecodedSpace: Sendable {
+    /// In bytes of payloads.
+    static let limit = 65_536
+
+    private let used = Atomic(0)
+
+    /// A part of it, as long as it is kept.
+    final class Lease: Sendable {
+        private let space: DecodedSpace
+        private let bytes: Int
+
+        fileprivate init(_ bytes: Int, of space: DecodedSpace) { (self.bytes, self.space) = (bytes, space) }
+
+        deinit { space.used.subtract(bytes, ordering: .relaxed) }
+    }
+
+    /// Nil when there is no space for so many bytes.
+    func lease(_ bytes: Int) -> Lease? {
+        let used = used.add(bytes, ordering: .relaxed).newValue
+        let lease = Lease(bytes, of: self)
+        return used <= Self.limit ? lease : nil
     }
 }
 
@@ -75,6 +107,8 @@ final class ReceivedCommand: Sendable {
     let header: Result<CommandHeader, Failure>
     /// What it asks for; nil when that is decoded again later.
     let operation: Command.Operation?
+    /// The space that it takes.
+    let lease: DecodedSpace.Lease?
     /// Why it is not even stored, when its id is not known yet: retained, not signed, too fast.
     let rejection: Failure?
     /// When it must have been started, in milliseconds since 1970.
@@ -89,8 +123,9 @@ final class ReceivedCommand: Sendable {
 
     init(
         _ message: MQTTMessage, from sender: String, id: String, content: [UInt8], address: ReplyAddress,
-        header: Result<CommandHeader, Failure>, operation: Command.Operation?, rejection: Failure?,
-        at now: Int64, isStoredFirst: Bool, earlierStarts: Int
+        header: Result<CommandHeader, Failure>, operation: Command.Operation?,
+        lease: DecodedSpace.Lease? = nil, rejection: Failure?, at now: Int64, isStoredFirst: Bool,
+        earlierStarts: Int
     ) {
         key = CommandKey(topic: message.topic, id: id)
         payload = message.payload
@@ -99,6 +134,7 @@ final class ReceivedCommand: Sendable {
         self.address = address
         self.header = header
         self.operation = operation
+        self.lease = lease
         self.rejection = rejection
         expires = (try? header.get().expires) ?? now
         self.isStoredFirst = isStoredFirst

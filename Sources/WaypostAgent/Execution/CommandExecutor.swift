@@ -7,7 +7,8 @@ import WaypostMessages
 /// Runs commands: ``LaneQueues`` decides behind a lock, and the caller carries it out.
 ///
 /// It never waits for a handler or for the disk. Handlers run on threads of their own, and those that end soon on the
-/// thread that brought the command; times are checked on threads of the agent.
+/// thread that brought the command; times are checked on threads of the agent. The task that ran a command goes on
+/// with the next of its lane: a change of thread for each would cost more than most commands do.
 final class CommandExecutor: Sendable {
     /// What the executor calls; connected by the agent.
     struct Connections: Sendable {
@@ -48,6 +49,8 @@ final class CommandExecutor: Sendable {
 
     /// How often times are checked while there are commands, in milliseconds.
     private static let tick = 100
+    /// Commands that one task runs before others get their turn on its thread.
+    private static let commandsPerTurn = 32
 
     private let state: Guarded<State>
     private let count = Atomic<Int>(0)
@@ -202,10 +205,11 @@ final class CommandExecutor: Sendable {
         }
     }
 
-    private func act(on actions: [LaneQueues.Action]) {
+    /// - Parameter isFree: Whether this thread has nothing else to do, so that it may wait for the disk.
+    private func act(on actions: [LaneQueues.Action], isFree: Bool = true) {
         // Results first: what is started now must not be answered before the one that it waited for.
         let ended = actions.compactMap { if case .end(let command) = $0 { command } else { nil } }
-        if !ended.isEmpty { connections.end(ended, ended.count == actions.count) }
+        if !ended.isEmpty { connections.end(ended, isFree && ended.count == actions.count) }
         for action in actions {
             switch action {
             case .run(let job): start(job)
@@ -224,7 +228,7 @@ final class CommandExecutor: Sendable {
         let threads = PoolShare(of: handlers, for: job.sender)
         let scope = OpenScope(executor: threads)
         let task = Task(executorPreference: threads) {
-            await OpenScope.$current.withValue(scope) { await self.run(job) }
+            await OpenScope.$current.withValue(scope) { await self.runLane(from: job) }
         }
         let cancelled = state.withLock { state -> Task<Void, Never>? in
             // It may have ended by now.
@@ -241,13 +245,20 @@ final class CommandExecutor: Sendable {
         Task(executorPreference: cancelling) { task.cancel() }
     }
 
-    private func run(_ job: CommandJob) async {
-        state.withLock { $0.queues.began(job.sequence) }
-        let result = await runner.run(
-            job, beforeHandler: { try await self.beforeHandler(of: job, $0) },
-            onWait: { self.held(job, $0) })
-        FaultPoint.afterHandler.reached()
-        finished(job, result)
+    /// Runs a command and those after it in its lane.
+    private func runLane(from first: CommandJob) async {
+        var next: CommandJob? = first
+        var turn = 0
+        state.withLock { $0.queues.began(first.sequence) }
+        while let job = next {
+            let result = await runner.run(
+                job, beforeHandler: { try await self.beforeHandler(of: job, $0) },
+                onWait: { self.held(job, $0) })
+            FaultPoint.afterHandler.reached()
+            next = finished(job, result)
+            turn += 1
+            if turn % Self.commandsPerTurn == 0 { await Task.yield() }
+        }
         closeWhenDone()
     }
 
@@ -311,17 +322,32 @@ final class CommandExecutor: Sendable {
         if mustEnd { withUnsafeCurrentTask { $0?.cancel() } }
     }
 
-    private func finished(_ job: CommandJob, _ result: CommandResult) {
+    /// Ends a command; returns the next of its lane when the same task may run it.
+    private func finished(_ job: CommandJob, _ result: CommandResult) -> CommandJob? {
         let now = clock.monotonic()
-        act(
-            on: change { state in
-                state.tasks[job.sequence] = nil
-                guard state.leftOnDisk.remove(job.sequence) == nil else {
-                    state.queues.leftOnDisk(job.sequence)
-                    return []
-                }
-                return state.queues.finished(job.sequence, result, at: now)
-            })
+        var next: CommandJob?
+        let actions = change { state -> [LaneQueues.Action] in
+            let task = state.tasks.removeValue(forKey: job.sequence)
+            guard state.leftOnDisk.remove(job.sequence) == nil else {
+                state.queues.leftOnDisk(job.sequence)
+                return []
+            }
+            var actions = state.queues.finished(job.sequence, result, at: now)
+            // A cancelled task would cancel what it runs next; that gets its own task. No cancellation can
+            // come later, since the task is not known by the old command's number any more. One of another sender
+            // runs on that sender's threads.
+            if case .run(let following)? = actions.last, following.sender == job.sender, let task,
+                !task.isCancelled
+            {
+                actions.removeLast()
+                state.tasks[following.sequence] = task
+                state.queues.began(following.sequence)
+                next = following
+            }
+            return actions
+        }
+        act(on: actions, isFree: next == nil)
+        return next
     }
 
     // MARK: Time

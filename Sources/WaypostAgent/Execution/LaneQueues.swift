@@ -8,7 +8,7 @@ import WaypostMessages
 /// That it is held is on disk before the next one runs: what ends the agent then is the next one. So is the end of a
 /// command that may have ended the agent before.
 ///
-/// What waits is kept as it came; what runs is decoded, and has a limit.
+/// What waits is kept as it came, but for a little (``DecodedSpace``); what runs is decoded, and has a limit.
 ///
 /// Decisions only; the executor acts.
 struct LaneQueues: Sendable {

@@ -112,7 +112,7 @@ extension Intake {
             starts >= limits.attempts
                 ? .ended(.interrupted(after: starts))
                 : received.operation.map(CommandJob.Content.decoded) ?? .encoded,
-            startBy: monotonic + (header.expires - now), attempt: starts + 1)
+            lease: received.lease, startBy: monotonic + (header.expires - now), attempt: starts + 1)
     }
 
     /// Answers and reports a command that is not stored under its id.

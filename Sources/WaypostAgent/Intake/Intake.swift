@@ -59,6 +59,7 @@ final class Intake: Sendable {
     let connections: Connections
     let state: Guarded<IntakeState>
     private let hasOwn = Atomic(false)
+    private let decodedSpace = DecodedSpace()
 
     init(
         _ configuration: AgentConfiguration, topics: Topics, clock: AgentClock, clockMonitor: ClockMonitor,
@@ -127,13 +128,17 @@ final class Intake: Sendable {
     private func takeAll(_ batch: [MQTTMessage]) -> Bool {
         let now = clock.wall()
         var commands: [ReceivedCommand] = []
+        // Most of a batch have the same topic.
+        var last = Origin()
         for message in batch {
-            let topic = topics.inbound(message.topic)
+            if message.topic != last.text { last = origin(message.topic) }
+            let topic = last.topic
             switch topic.flatMap({ isAddressedToUs($0.audience) ? $0 : nil }) {
             case .command(_, agent)? where connections.isSelfTest(message.payload): break
             case .command(let audience, let sender)?:
                 if case .agent = audience { hasOwn.store(true, ordering: .relaxed) }
-                if let command = read(message, for: audience, from: sender, at: now) {
+                if let command = read(message, for: audience, from: sender, repliesTo: last.replies, at: now)
+                {
                     commands.append(command)
                 }
             case .map?, .patch?, .candidate?, .rollout?:
@@ -150,6 +155,22 @@ final class Intake: Sendable {
             }
         }
         return dispatch(&commands, at: now)
+    }
+
+    /// What the topic of a message says.
+    private struct Origin {
+        var text = ""
+        var topic: InboundTopic?
+        /// Where replies to its sender go.
+        var replies = ""
+    }
+
+    private func origin(_ text: String) -> Origin {
+        var origin = Origin(text: text, topic: topics.inbound(text))
+        if case .command(_, let sender) = origin.topic {
+            origin.replies = topics.reply(of: agent, to: sender)
+        }
+        return origin
     }
 
     private func arrival(of message: MQTTMessage, from sender: String) -> IntakeState.Arrival {
@@ -191,7 +212,8 @@ final class Intake: Sendable {
 
     /// Reads a command as far as it can be stored; what can't be is reported here.
     private func read(
-        _ message: MQTTMessage, for audience: Audience, from sender: String, at now: Int64
+        _ message: MQTTMessage, for audience: Audience, from sender: String, repliesTo topic: String,
+        at now: Int64
     ) -> ReceivedCommand? {
         let arrival = arrival(of: message, from: sender)
         let admission = arrival.admission
@@ -223,12 +245,13 @@ final class Intake: Sendable {
                 }
             }
             let operation = try? decoded.get().operation
+            let lease = operation?.runsInLane == true ? decodedSpace.lease(message.payload.count) : nil
             return ReceivedCommand(
                 message, from: sender, id: id, content: Command.content(of: payload.fields, operation),
                 address: replyAddress(
-                    of: message, from: sender, trace: payload.fields["trace"]?.stringValue),
+                    of: message, from: sender, topic, trace: payload.fields["trace"]?.stringValue),
                 header: command.map(CommandHeader.init),
-                operation: operation?.runsInLane == true ? nil : operation,
+                operation: operation?.runsInLane == true && lease == nil ? nil : operation, lease: lease,
                 rejection: rejection(of: message, sender, admission) ?? payload.fault,
                 at: now, isStoredFirst: arrival.isStoredFirst, earlierStarts: arrival.earlierStarts)
         } catch {
@@ -280,9 +303,8 @@ final class Intake: Sendable {
 
     /// The sender's own reply topic, with what its command wants returned.
     private func replyAddress(
-        of message: MQTTMessage, from sender: String, trace: String?
+        of message: MQTTMessage, from sender: String, _ topic: String, trace: String?
     ) -> ReplyAddress {
-        let topic = topics.reply(of: agent, to: sender)
         if let wanted = message.properties.responseTopic, !wanted.utf8.elementsEqual(topic.utf8) {
             // Any other would be read as an answer of this agent to someone else.
             warn(
