@@ -160,7 +160,8 @@ struct OutboxState: Sendable {
     }
 
     private mutating func count(_ item: OutboxItem, _ sign: Int) {
-        var own = inMemoryOf[item.line] ?? Held()
+        let place = inMemoryOf.index(forKey: item.line)
+        var own = place.map { inMemoryOf.values[$0] } ?? Held()
         if item.isStored, !item.isRepeat {
             inMemory.stored += sign * item.bytes
             own.stored += sign * item.bytes
@@ -168,7 +169,13 @@ struct OutboxState: Sendable {
             inMemory.volatile += sign * item.bytes
             own.volatile += sign * item.bytes
         }
-        inMemoryOf[item.line] = own.stored > 0 || own.volatile > 0 ? own : nil
+        if own.stored <= 0, own.volatile <= 0 {
+            if let place { inMemoryOf.remove(at: place) }
+        } else if let place {
+            inMemoryOf.values[place] = own
+        } else {
+            inMemoryOf[item.line] = own
+        }
         if item.isRepeat {
             let number = repeats[item.origin, default: 0] + sign
             repeats[item.origin] = number == 0 ? nil : number
@@ -399,14 +406,23 @@ final class OutboxItem: Sendable {
 
     /// Messages that keep their order: the replies to one sender, or all of another kind.
     struct Line: Sendable, Hashable {
+        /// The line is looked for a dozen times on the way of one message, and a text is long to hash.
+        private let hash: Int
         let kind: Kind
         /// That of the replies; empty for the other kinds.
         let topic: String
 
+        fileprivate init(_ kind: Kind, topic: String = "") {
+            (self.kind, self.topic) = (kind, topic)
+            hash = topic.isEmpty ? kind.rawValue : topic.hashValue
+        }
+
+        func hash(into hasher: inout Hasher) { hasher.combine(hash) }
+
         /// The replies on a topic.
-        static func replies(on topic: String) -> Line { Line(kind: .reply, topic: topic) }
+        static func replies(on topic: String) -> Line { Line(.reply, topic: topic) }
         /// The failure reports.
-        static let failures = Line(kind: .failure, topic: "")
+        static let failures = Line(.failure)
     }
 
     let origin: Origin
@@ -416,6 +432,7 @@ final class OutboxItem: Sendable {
     let events: Int
     /// Whether it is a stored reply for a command that came again.
     let isRepeat: Bool
+    let line: Line
 
     init(origin: Origin, kind: Kind, message: MQTTMessage, events: Int = 0, isRepeat: Bool = false) {
         self.origin = origin
@@ -423,6 +440,7 @@ final class OutboxItem: Sendable {
         self.message = message
         self.events = events
         self.isRepeat = isRepeat
+        line = kind == .reply ? .replies(on: message.topic) : Line(kind)
     }
 
     /// Its row on disk; nil when it can't be read again.
@@ -434,8 +452,6 @@ final class OutboxItem: Sendable {
     }
 
     var isStored: Bool { sequence != nil }
-
-    var line: Line { Line(kind: kind, topic: kind == .reply ? message.topic : "") }
 
     /// About what it takes in memory and on the wire.
     var bytes: Int {

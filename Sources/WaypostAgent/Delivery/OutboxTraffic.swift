@@ -35,7 +35,8 @@ struct OutboxTraffic: Sendable {
 
     mutating func ended(_ item: OutboxItem) {
         bytes -= item.bytes
-        let left = (ofLine[item.line] ?? 0) - item.bytes
-        ofLine[item.line] = left > 0 ? left : nil
+        guard let place = ofLine.index(forKey: item.line) else { return }
+        ofLine.values[place] -= item.bytes
+        if ofLine.values[place] <= 0 { ofLine.remove(at: place) }
     }
 }
