@@ -33,7 +33,7 @@ struct RolloutCaseTests {
         var publishes = 0
         var number = 0
         while true {
-            var scene = try RolloutScene(60)
+            var scene = try RolloutScene(20)
             scene.options.dwells = [.seconds(5)]
             scene.options.stages = [.count(5), .share(50_000), .share(100_000)]
             scene.crowd.weather.opens = 20
@@ -54,7 +54,7 @@ struct RolloutCaseTests {
             }
             scene.run()
             #expect(scene.control?.state == .done, "publish \(number): \(scene.outcome as Any)")
-            #expect(scene.revisions == [42: 60], "publish \(number)")
+            #expect(scene.revisions == [42: 20], "publish \(number)")
             // An entry may be missing that was to follow the kill, and none is wrong.
             #expect(scene.history.isWhole, "publish \(number): \(scene.history.faults)")
             number += 1
@@ -68,7 +68,7 @@ struct RolloutCaseTests {
     {
         var number = 0
         while true {
-            var scene = try RolloutScene(60)
+            var scene = try RolloutScene(20)
             scene.options.dwells = [.seconds(5)]
             (scene.crowd.weather.opens, scene.crowd.weather.failing) = (20, 1)
             scene.options.limit = nil
@@ -84,7 +84,7 @@ struct RolloutCaseTests {
             }
             scene.run()
             #expect(scene.control?.state == .takenBack, "publish \(number): \(scene.outcome as Any)")
-            #expect(scene.revisions == [41: 60], "publish \(number)")
+            #expect(scene.revisions == [41: 20], "publish \(number)")
             number += 1
         }
         #expect(number > 8, "\(number)")

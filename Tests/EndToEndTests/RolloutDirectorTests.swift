@@ -39,7 +39,7 @@ struct RolloutDirectorTests {
 
     /// `WAYPOST_ROLLOUT_AGENTS` sets how many, for the night.
     @Test func `the same at very many agents`() throws {
-        let count = Self.number("WAYPOST_ROLLOUT_AGENTS") ?? 1_000
+        let count = Self.number("WAYPOST_ROLLOUT_AGENTS") ?? 500
         var scene = try RolloutScene(count)
         (scene.options.dwells, scene.crowd.weather.opens) = ([.seconds(10)], 0.2)
         try scene.start()
@@ -157,13 +157,13 @@ struct RolloutDirectorTests {
 
     @Test(arguments: [1, 10_000])
     func `from the breach to the last agent on the base it takes one message`(_ spread: Int64) throws {
-        var scene = try RolloutScene(2_000)
+        var scene = try RolloutScene(500)
         scene.options.spread = .milliseconds(spread)
         scene.crowd.weather.opens = 5
         try scene.start()
         // Half of them have it when it turns bad.
-        scene.run { $0.control?.stage == 3 && $0.onNext >= 800 }
-        #expect(scene.onNext >= 800, "\(scene.outcome as Any), \(scene.paused ?? "")")
+        scene.run { $0.control?.stage == 3 && $0.onNext >= 200 }
+        #expect(scene.onNext >= 200, "\(scene.outcome as Any), \(scene.paused ?? "")")
         scene.options.limit = nil
         scene.crowd.weather.failing = 1
         let controls = scene.published.count { $0.topic == scene.topics.rollout(of: "lobby") }

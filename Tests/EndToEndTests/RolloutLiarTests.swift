@@ -61,7 +61,7 @@ struct RolloutLiarTests {
         var scene = try RolloutScene(20)
         (scene.options.dwells, scene.options.pauseLimit) = ([.seconds(20)], .seconds(5))
         scene.options.stages = [.count(5), .share(50_000), .share(RolloutStage.everyone)]
-        scene.crowd.weather.opens = 20
+        scene.crowd.weather.opens = 12
         change(&scene)
         try scene.start()
         let first = scene.withCandidate

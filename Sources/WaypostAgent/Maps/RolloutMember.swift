@@ -24,7 +24,14 @@ package struct RolloutMember: Sendable {
 
     package let agent: String
     /// The newest control document that was taken.
-    package private(set) var control: RolloutControl?
+    package private(set) var control: RolloutControl? {
+        didSet {
+            guard let control, oldValue?.salt != control.salt else { return }
+            number = RolloutHash.value(salt: control.salt, agent: agent)
+        }
+    }
+    /// Its own number under the control document's salt.
+    private var number: UInt64 = 0
     /// Of its bytes.
     private var digest = ""
     /// When the last one came, in milliseconds on the monotonic clock.
@@ -49,8 +56,8 @@ package struct RolloutMember: Sendable {
     /// Takes a control document.
     ///
     /// - Throws: ``Failure``: 422 when it is for another group, 409 `ROLLBACK` when it is older than one before, so
-    ///   that a controller that was replaced changes nothing any more, and 409 `EQUIVOCATION` when it has the number
-    ///   of one with other bytes.
+    ///   that a controller that was replaced changes nothing any more, and does not void that one; 409 `EQUIVOCATION`
+    ///   when it has the number of one with other bytes, 422 when its epoch is too far above.
     package mutating func take(
         _ control: RolloutControl, for audience: Audience, digest: String, at now: Int64
     ) throws(Failure) -> Taken {
@@ -62,16 +69,23 @@ package struct RolloutMember: Sendable {
                 heard = now
                 return .known
             }
-            guard control.order >= known.order else {
+            let isVoided = control.voids.contains(known.order)
+            guard control.order >= known.order || isVoided else {
                 throw Failure(
                     .rollback,
                     "epoch \(control.epoch), seq \(control.sequence) of roll-out \(control.id) is older than "
                         + "epoch \(known.epoch), seq \(known.sequence), which was already taken")
             }
-            guard control.order > known.order else {
+            guard control.order != known.order else {
                 throw Failure(
                     .equivocation,
                     "epoch \(control.epoch), seq \(control.sequence) was already taken with different content"
+                )
+            }
+            guard control.epoch - known.epoch <= RolloutControl.longestJump else {
+                throw Failure(
+                    .badField,
+                    "epoch \(control.epoch) of roll-out \(control.id) is too far above \(known.epoch), which was taken"
                 )
             }
             if control.id != known.id { (opened, failed, recent) = (0, 0, RecentOpens()) }
@@ -100,7 +114,7 @@ package struct RolloutMember: Sendable {
         guard control.state.hasCandidate else { return .base(.notChosen) }
         guard base?.digest == control.base?.digest else { return .base(.drifted) }
         guard !control.exclude.contains(agent) else { return .base(.excluded) }
-        guard control.chooses(agent) else { return .base(.notChosen) }
+        guard control.chooses(agent, number) else { return .base(.notChosen) }
         guard guarded != control.id else { return .base(.guarded) }
         guard !isSilent(at: now) else { return .base(.silent) }
         guard !isRefused else { return .base(.refused) }

@@ -36,6 +36,7 @@ extension RolloutDirector {
     package mutating func begin(_ order: Order, at now: Int64) throws(BackendError) {
         clock.last = now
         clock.settles = now
+        if options.lease.quiet == 0 { clock.mayWrite = true }
         if case .start(let id, let candidate, let why) = order {
             try start(id, candidate, why: why, at: now)
         } else {
@@ -65,7 +66,9 @@ extension RolloutDirector {
     private mutating func start(
         _ id: String, _ candidate: Document, why: String?, at now: Int64
     ) throws(BackendError) {
-        if let running = kept.unfinished {
+        // A person who begins the orders anew knows that no controller comes to this one.
+        let canBeReached = kept.control.map { !isOutOfReach($0.epoch) } ?? true
+        if let running = kept.unfinished, !options.resetsOrder || canBeReached {
             throw BackendError(
                 .notSent,
                 "roll-out \(running.id) of @\(group) is \(running.state.rawValue); see: waypost rollout status --group \(group)"
@@ -85,16 +88,28 @@ extension RolloutDirector {
         needNoTrafficOnNothing()
         highestRevision = max(highestRevision, revision)
         var first = RolloutControl(
-            id: id, epoch: highestEpoch + 1, sequence: 1, audience: "@\(group)", at: wall(now),
-            base: base?.id, next: candidate.id, stages: options.stages)
+            id: id, epoch: options.resetsOrder ? 1 : try nextEpoch(), sequence: 1, audience: "@\(group)",
+            at: wall(now), base: base?.id, next: candidate.id, stages: options.stages)
+        if options.resetsOrder {
+            if let known = trail.last?.epoch, known < RolloutControl.highest { first.epoch = known + 1 }
+            first.voids = [kept.control?.order].compactMap(\.self).filter { $0.epoch >= first.epoch }
+        }
         first.author = holder.name
-        first.why = why ?? "start"
+        first.why = (why ?? "start").cut(to: RolloutControl.maximumWhy)
         first.salt = fleet.salt
         (first.include, first.exclude) = (options.include, options.exclude)
         first.spread = options.spread(among: fleet.agents.count)
         first.hold = options.heldFor
         first.silent = options.revertsWhenSilent ? .revert : .keep
         first.limit = options.limit
+        var longest = first
+        longest.why = String(repeating: "x", count: RolloutControl.maximumWhy)
+        do throws(Failure) {
+            // Nothing is begun whose documents agents would refuse.
+            _ = try RolloutControl(longest.encoded())
+        } catch {
+            throw BackendError(.notSent, "the control document can't be read by agents: \(error.detail)")
+        }
         control = first
         state.stageBegan()
         add(groupTopics.candidate, candidate.payload)
@@ -112,7 +127,8 @@ extension RolloutDirector {
         }
         returnOrder = isGoingBack ? control.order : nil
         // The controller before this one is refused by the agents from now on.
-        control.epoch = highestEpoch + 1
+        control.epoch = try nextEpoch()
+        control.sequence = 0
         self.control = control
         options.stages = control.stages
         let map = kept.base
@@ -180,7 +196,7 @@ extension RolloutDirector {
         control.sequence += 1
         if let word { control.state = word }
         control.author = holder.name
-        control.why = why ?? event
+        control.why = (why ?? event).cut(to: RolloutControl.maximumWhy)
         control.at = wall(clock.last)
         body(&control)
         self.control = control
@@ -203,7 +219,8 @@ extension RolloutDirector {
             "gates": .array(gates.map(\.json)),
         ]
         let entry = trail.append(
-            event, of: control, by: holder.name, why: why, evidence: numbers, at: wall(clock.last))
+            event, of: control, by: holder.name, why: why?.cut(to: RolloutControl.maximumWhy),
+            evidence: numbers, at: wall(clock.last))
         add(topics.audit(of: group, slot: entry.slot), entry.encoded())
     }
 
@@ -267,6 +284,9 @@ extension RolloutDirector {
             return state.ends(
                 .paused(why: "\(why); the map before, rev \(revision), is not known here: send it again"))
         }
+        guard highestRevision < Fields.largestInteger else {
+            return state.ends(.paused(why: "\(why); no rev is above that of the map in force"))
+        }
         guard let payload = mapBefore, let map = Document(payload) else {
             return state.ends(
                 .paused(why: "\(why); the map before is signed, and can't be sent again without --sign-key"))
@@ -295,6 +315,7 @@ extension RolloutDirector {
         advanceClock(to: now)
         guard clock.isConnected, outcome == nil else { return }
         checkLease(at: now)
+        if let heard = clock.leaseHeard, now - heard >= options.lease.quiet { clock.mayWrite = true }
         guard pending.isEmpty else { return }
         if let control { decide(control, at: now) }
         if pending.isEmpty { state.allWasPublished() }
@@ -442,6 +463,7 @@ extension RolloutDirector {
         status.notOnNext = counts.notOnNext
         status.gates = gates(at: now)
         status.standstill = standstill(at: now)
+        status.notices = notices.sorted()
         if control.state == .running {
             let elapsed = now - evidence.began - evidence.standstill
             status.remaining = max(0, options.dwell(of: control.stage) - elapsed)

@@ -97,10 +97,10 @@ package struct RolloutDirector: Sendable {
     /// What is to be done, in this order.
     var pending: [Step] = []
     var state = RolloutState.reading
-    /// The highest epoch and the highest revision of the documents of those who may give orders: what a member says
-    /// of itself steers no other.
-    var highestEpoch: Int64 = 0
+    /// The highest revision of the documents of those who may give orders: what a member says of itself steers no other.
     package var highestRevision: Int64 = 0
+    /// What should be known besides, each a sentence.
+    var notices: Set<String> = []
     var clock: Clock
     /// How many agents each stage chose.
     var chosenByStage: [Int?] = []
@@ -121,8 +121,13 @@ package struct RolloutDirector: Sendable {
         /// Until when there is no verdict.
         var settles: Int64
         var leasePublished: Int64?
-        /// Since when our own lease was not seen.
+        /// Since when our own lease was not seen, and when it was seen first.
         var leaseUnseen: Int64?
+        var leaseHeard: Int64?
+        /// Whether it is certain enough that nobody else begins.
+        var mayWrite = false
+        /// When what others changed was put back, by topic.
+        var putBack: [String: Int64] = [:]
         var controlPublished: Int64
         var lastHealing: Int64
     }
@@ -164,7 +169,7 @@ package struct RolloutDirector: Sendable {
         case groupTopics.candidate: kept.candidate = Document(message.payload)
         case groupTopics.control: sawControl(message, at: now)
         case groupTopics.lease: sawLease(message, at: now)
-        case let topic where topic.hasPrefix(groupTopics.audits): trail.saw(message.payload)
+        case let topic where topic.hasPrefix(groupTopics.audits): sawAudit(message, at: now)
         default: sawAgent(message, at: now)
         }
         assert(isConsistent)
@@ -188,12 +193,21 @@ package struct RolloutDirector: Sendable {
     private mutating func sawControl(_ message: MQTTMessage, at now: Int64) {
         guard let found = try? RolloutControl(message.payload) else {
             kept.control = nil
+            if isSteering, let control {
+                putBack(groupTopics.control, control.encoded(), "the control document", at: now)
+            }
             return
         }
         (kept.control, kept.controlPayload) = (found, message.payload)
-        highestEpoch = max(highestEpoch, found.epoch)
         guard let control, outcome == nil else { return }
-        if found.order < control.order, !pending.contains(where: { Self.isOf($0, groupTopics.control) }) {
+        if !isPlausible(found.epoch) {
+            return putBack(groupTopics.control, control.encoded(), "the control document", at: now)
+        }
+        if found.order == control.order, message.payload != control.encoded(), !isPending(groupTopics.control)
+        {
+            return resolveEqualOrder(found, at: now)
+        }
+        if found.order < control.order, !isPending(groupTopics.control) {
             // One that a replaced controller sent, or that a broker brought back.
             return add(groupTopics.control, control.encoded())
         }
@@ -201,6 +215,52 @@ package struct RolloutDirector: Sendable {
             !pending.contains(where: { Self.isControl($0, groupTopics.control, message.payload) })
         else { return }
         superseded(by: found.author ?? "another controller")
+    }
+
+    /// Two controllers came to the same order, each in the belief to be alone: the one whose lease is the larger goes
+    /// on above both.
+    private mutating func resolveEqualOrder(_ found: RolloutControl, at now: Int64) {
+        guard let lease, kept.lease.map({ $0.isSame(as: lease) || lease.wins(over: $0) }) ?? true else {
+            return superseded(by: found.author ?? "another controller")
+        }
+        notices.insert(
+            "\(found.author ?? "another controller") published another document under the same order")
+        control?.epoch += 1
+        change(nil, "conflict", why: control?.why)
+    }
+
+    /// Whether an epoch is one that controllers can have come to, one after another.
+    private func isPlausible(_ epoch: Int64) -> Bool {
+        guard let known = control?.epoch ?? trail.last?.epoch else { return true }
+        return epoch - known <= RolloutControl.longestJump
+    }
+
+    private func isPending(_ topic: String) -> Bool { pending.contains { Self.isOf($0, topic) } }
+
+    /// Whether what others write into this controller's topics is put right.
+    private var isSteering: Bool {
+        switch state {
+        case .reading, .ending, .ended: false
+        default: true
+        }
+    }
+
+    /// Publishes again what somebody emptied or overwrote, and says so; not more often than it is healed.
+    private mutating func putBack(_ topic: String, _ payload: [UInt8], _ name: String, at now: Int64) {
+        guard clock.isConnected, !isPending(topic),
+            now - clock.putBack[topic, default: .min / 2] >= Self.pauseOfHealing
+        else { return }
+        clock.putBack[topic] = now
+        notices.insert("\(name) was emptied or overwritten, and was put back")
+        add(topic, payload)
+    }
+
+    private mutating func sawAudit(_ message: MQTTMessage, at now: Int64) {
+        guard isSteering, let slot = Int64(message.topic.dropFirst(groupTopics.audits.count)) else {
+            return trail.saw(message.payload)
+        }
+        guard !isPending(message.topic), let known = trail.saw(message.payload, in: slot) else { return }
+        putBack(message.topic, known, "entry \(slot) of the audit", at: now)
     }
 
     private static func isControl(_ step: Step, _ topic: String, _ payload: [UInt8]) -> Bool {
@@ -214,14 +274,16 @@ package struct RolloutDirector: Sendable {
     private mutating func sawLease(_ message: MQTTMessage, at now: Int64) {
         guard let json = message.json, let found = try? RolloutLease(json) else {
             kept.lease = nil
+            // Ours comes again at once.
+            if isSteering { clock.leasePublished = nil }
             return
         }
         kept.lease = found
-        highestEpoch = max(highestEpoch, found.epoch)
         guard let lease, outcome == nil else { return }
         if found.isSame(as: lease) {
             clock.leaseUnseen = nil
-        } else if found.wins(over: lease) {
+            clock.leaseHeard = clock.leaseHeard ?? now
+        } else if found.wins(over: lease), isPlausible(found.epoch) {
             superseded(by: found.holder)
         } else {
             // Ours is the larger one; who has the other sees that.
@@ -237,6 +299,7 @@ package struct RolloutDirector: Sendable {
     private mutating func sawAgent(_ message: MQTTMessage, at now: Int64) {
         guard let (name, news) = fleet.saw(message, of: control?.id, at: now) else { return }
         guard let control, let agent = fleet.agents[name] else { return }
+        if let report = agent.report, report.order > control.order { noteClaim(report, of: name) }
         switch news {
         case .came: evidence.agentCame(name, at: now, grace: options.grace)
         case .lost where !isStandingStill(at: now): evidence.agentLost(name, agent, at: now)
@@ -250,6 +313,13 @@ package struct RolloutDirector: Sendable {
         case .failed: break
         case .wants: heal(because: name, at: now)
         }
+    }
+
+    /// What a member says of itself steers no other: one that claims more than was sent is named, and ignored.
+    private mutating func noteClaim(_ report: RolloutReport, of name: String) {
+        guard notices.count < 20 else { return }
+        notices.insert(
+            "\(name) claims epoch \(report.epoch), seq \(report.sequence), which nobody sent; it is ignored")
     }
 
     /// Canaries said where URLs lead; those that say nothing are not among them.
@@ -313,7 +383,12 @@ package struct RolloutDirector: Sendable {
     // MARK: Steps
 
     /// What must be done next; nil while there is nothing to do.
-    package func nextStep() -> Step? { clock.isConnected ? pending.first : nil }
+    ///
+    /// First the lease alone: whoever begins at the same time is seen before anything else is written.
+    package func nextStep() -> Step? {
+        guard clock.isConnected, let step = pending.first else { return nil }
+        return clock.mayWrite || Self.isOf(step, groupTopics.lease) ? step : nil
+    }
 
     /// A step was done: the broker has what was published.
     package mutating func done(_ step: Step, at now: Int64) {
@@ -373,6 +448,23 @@ package struct RolloutDirector: Sendable {
         let counts = fleet.counts
         guard counts.controlGroup >= 5, counts.controlOffline * 5 > counts.controlGroup else { return nil }
         return "\(counts.controlOffline) of \(counts.controlGroup) agents that were not chosen are offline"
+    }
+
+    /// Whether no controller can have come to this epoch by ones.
+    func isOutOfReach(_ epoch: Int64) -> Bool {
+        epoch >= RolloutControl.highest || epoch - (trail.last?.epoch ?? 0) > RolloutControl.longestJump
+    }
+
+    /// The epoch of who takes over now, by the documents of those who may give orders.
+    func nextEpoch() throws(BackendError) -> Int64 {
+        let found = [kept.control?.epoch, kept.lease?.epoch, trail.last?.epoch].compactMap(\.self)
+        if let highest = found.filter({ !isOutOfReach($0) }).max() { return highest + 1 }
+        guard found.isEmpty || trail.last == nil || trail.last?.epoch ?? 0 < RolloutControl.highest else {
+            throw BackendError(
+                .notSent,
+                "the epochs of @\(group) are used up; waypost rollout start --reset-order begins anew")
+        }
+        return 1
     }
 
     /// Moves the clock, and counts how long agents were looked at.

@@ -29,6 +29,9 @@ public struct RolloutOptions: Sendable {
     ///
     /// As long as it watches, a breach that takes the map back takes it back.
     public var pauseLimit: Duration?
+    /// Whether orders begin anew that no controller can have come to: agents whose newest document has the order that
+    /// the broker keeps take the lower one.
+    public var resetsOrder = false
     /// How long the controller stays without a verdict after it lost its connection, in milliseconds.
     package var settling: Int64 = 30_000
     /// How long reports of the candidate may take beyond the spread, and how long an agent may be lost, in
@@ -42,6 +45,8 @@ public struct RolloutOptions: Sendable {
         package var renewal: Int64 = 5_000
         package var echo: Int64 = 10_000
         package var timeToLive = RolloutLease.timeToLive
+        /// How long the leases of others that begin at the same time are waited for before anything else is written.
+        package var quiet: Int64 = 500
     }
 
     /// The e-value from which on the cohort fails more often than the others.

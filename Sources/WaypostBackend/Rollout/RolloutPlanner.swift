@@ -171,7 +171,7 @@ package struct RolloutPlanner {
             plan.notices.append(
                 "the broker sends no routes of these agents: what the map does there is not known")
         }
-        if let running = kept.unfinished {
+        if let running = kept.unfinished, !options.resetsOrder {
             plan.faults.append("roll-out \(running.id) of @\(group) is \(running.state.rawValue)")
         }
         if kept.control?.id == id { plan.faults.append("the id \(id) was used for the last roll-out") }

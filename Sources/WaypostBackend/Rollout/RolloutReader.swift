@@ -166,9 +166,13 @@ package struct RolloutReader: Sendable {
     /// What comes on other topics is no entry: on a connection that is shared that may be a reply to somebody else.
     private func read(_ slots: inout [Int64: [UInt8]], in session: BackendSession) async throws {
         _ = try await session.readRetained(within: .seconds(5)) { message in
-            guard case (group, .audit(let slot))? = topics.rollout(message.topic) else { return }
+            guard let slot = slot(of: message.topic) else { return }
             slots[slot] = message.payload
         }
+    }
+
+    private func slot(of topic: String) -> Int64? {
+        if case (group, .audit(let slot))? = topics.rollout(topic) { slot } else { nil }
     }
 }
 

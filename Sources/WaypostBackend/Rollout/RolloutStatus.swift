@@ -93,6 +93,9 @@ public struct RolloutStatus: Sendable, Hashable {
     public var standstill: String?
     /// The gates of the stage.
     public var gates: [Gate] = []
+    /// What should be known besides, each a sentence: an agent that claims what nobody sent, a document that somebody
+    /// emptied and that was put back.
+    public var notices: [String] = []
 
     /// A status without numbers.
     public init(id: String, group: String, state: String) {
@@ -115,6 +118,7 @@ extension RolloutStatus {
             "online": .int(Int64(online)), "chosen": .int(Int64(chosen)), "onNext": .int(Int64(onNext)),
             "notOnNext": .object(notOnNext.mapValues { .int(Int64($0)) }), "remaining": .init(remaining),
             "standstill": .init(standstill), "gates": .array(gates.map(\.json)),
+            "notices": .array(notices.map(JSONValue.string)),
         ]
     }
 
@@ -149,6 +153,7 @@ extension RolloutStatus {
         remaining = try fields.clamped("remaining", to: 0...Fields.latestTime)
         standstill = try fields.text("standstill")
         gates = (fields["gates"]?.arrayValue ?? []).prefix(100).compactMap(Gate.init)
+        notices = (fields["notices"]?.arrayValue ?? []).prefix(100).compactMap(\.stringValue)
     }
 }
 

@@ -3,17 +3,41 @@ package import WaypostMessages
 
 /// The audit of a group's roll-outs: a chain in which each entry names the bytes of the one before.
 package struct RolloutTrail: Sendable {
-    /// The last entry and its digest.
-    package private(set) var last: (number: Int64, digest: String)?
+    /// The last entry, its digest, and the epoch of its controller.
+    package private(set) var last: (number: Int64, digest: String, epoch: Int64)?
+    /// What each place of the ring is to have, as far as it is known.
+    private var slots: [Int64: [UInt8]] = [:]
 
     package init() {}
 
     /// Takes note of an entry that is there already.
     package mutating func saw(_ payload: [UInt8]) {
-        guard let json = try? JSONValue(parsing: payload, limits: .trustedFile),
-            let entry = try? RolloutAudit(json), entry.number > last?.number ?? 0
-        else { return }
-        last = (entry.number, SHA256.label(SHA256.digest(of: payload)))
+        guard let entry = Self.entry(payload), entry.number > last?.number ?? 0 else { return }
+        put(entry, payload)
+    }
+
+    private static func entry(_ payload: [UInt8]) -> RolloutAudit? {
+        (try? JSONValue(parsing: payload, limits: .trustedFile)).flatMap { try? RolloutAudit($0) }
+    }
+
+    private mutating func put(_ entry: RolloutAudit, _ payload: [UInt8]) {
+        last = (entry.number, SHA256.label(SHA256.digest(of: payload)), entry.epoch)
+        slots[entry.slot] = payload
+    }
+
+    /// Takes note of what came in a place of the ring while a controller writes it.
+    ///
+    /// - Returns: What belongs there, when that is something else; nil when it is as it should be.
+    mutating func saw(_ payload: [UInt8], in slot: Int64) -> [UInt8]? {
+        guard let known = slots[slot], known != payload else { return nil }
+        if let entry = Self.entry(payload), entry.slot == slot, let last, entry.number == last.number + 1,
+            entry.previous == last.digest
+        {
+            // Another controller goes on with the chain; which of the two does is not decided here.
+            put(entry, payload)
+            return nil
+        }
+        return known
     }
 
     /// The next entry.
@@ -25,7 +49,7 @@ package struct RolloutTrail: Sendable {
             number: (last?.number ?? 0) + 1, at: wall, id: control.id, epoch: control.epoch,
             sequence: control.sequence, author: author, event: event, why: why, evidence: evidence,
             previous: last?.digest)
-        last = (entry.number, SHA256.label(SHA256.digest(of: entry.encoded())))
+        put(entry, entry.encoded())
         return entry
     }
 }

@@ -230,6 +230,12 @@ struct RolloutStageOptions: ParsableArguments {
     @Flag(help: "Agents that hear nothing for that long go back to the map before.")
     var revertWhenSilent = false
 
+    @Flag(
+        help: ArgumentHelp(
+            "Begin the orders anew, where somebody raised them beyond what controllers come to.",
+            discussion: "Agents whose newest order is the one that the broker keeps take the lower one."))
+    var resetOrder = false
+
     func validate() throws {
         for name in include { try NameCheck.check(name, of: "--include") }
         for name in exclude { try NameCheck.check(name, of: "--exclude") }
@@ -242,6 +248,7 @@ struct RolloutStageOptions: ParsableArguments {
         if let spread { options.spread = spread.duration }
         if let hold { options.hold = hold.duration }
         options.revertsWhenSilent = revertWhenSilent
+        options.resetsOrder = resetOrder
         return options
     }
 }

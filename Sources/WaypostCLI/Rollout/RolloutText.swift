@@ -39,6 +39,7 @@ struct RolloutText {
         if let standstill = status.standstill {
             lines.append("  \(style.yellow(TerminalText("verdicts stand still: \(standstill)")))")
         }
+        lines += status.notices.map { "  \(style.yellow("note:")) \($0)" }
         return lines + gates(status)
     }
 

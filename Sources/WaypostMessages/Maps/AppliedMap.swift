@@ -156,7 +156,7 @@ extension RelocationReport.Inactive: Payload {
     package init() { self.init(layer: "", index: 0, reason: "") }
 
     package mutating func describe(_ fields: inout PayloadFields) {
-        fields.optional("index", &index)
+        fields.optional("index", &index, in: 0...Fields.largestInteger, clamps: true)
         fields.required("layer", &layer)
         fields.optional("reason", &reason)
     }

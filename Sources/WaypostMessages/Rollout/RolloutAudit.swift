@@ -44,9 +44,9 @@ package struct RolloutAudit: Payload, Hashable {
     package init() {}
 
     package mutating func describe(_ fields: inout PayloadFields) {
-        let numbers = 0...Fields.largestInteger
+        let numbers = 0...RolloutControl.highest
         fields.written("type", "rollout-log")
-        fields.required("n", &number, in: 1...Fields.largestInteger)
+        fields.required("n", &number, in: 1...RolloutControl.highest)
         fields.optional("at", &at, in: 0...Fields.latestTime, clamps: true)
         fields.required("id", &id)
         fields.optional("epoch", &epoch, in: numbers)

@@ -71,6 +71,15 @@ package struct RolloutControl: Sendable, Hashable {
     package static let maximumBytes = 8_192
     /// The most agents that are named.
     package static let maximumNames = 100
+    /// The largest epoch, sequence and number of an entry: so far below the largest integer that no one comes there by
+    /// ones, and that the next one is still readable.
+    package static let highest: Int64 = 1_000_000_000_000
+    /// By how much the epoch may rise from one document to the next: more is not a controller that came after another.
+    package static let longestJump: Int64 = 100_000
+    /// The most bytes of what is said to people in a document.
+    package static let maximumWhy = 1_000
+    /// The most orders that a document voids.
+    package static let maximumVoided = 8
     /// A day: nothing is delayed or held longer, in milliseconds.
     package static let longest: Int64 = 86_400_000
 
@@ -104,6 +113,8 @@ package struct RolloutControl: Sendable, Hashable {
     package var stages: [RolloutStage] = []
     /// The place of the stage in ``stages``.
     package var stage = 0
+    /// Orders that count no more: an agent whose newest document has one of them takes this one, although it is lower.
+    package var voids: [Order] = []
 
     package init(
         id: String, epoch: Int64, sequence: Int64, audience: String, at: Int64, base: MapID?, next: MapID,
@@ -127,21 +138,32 @@ package struct RolloutControl: Sendable, Hashable {
     package var order: Order { Order(epoch: epoch, sequence: sequence) }
 
     /// The place of a document among all of its group.
-    package struct Order: Sendable, Hashable, Comparable {
-        package var epoch: Int64
-        package var sequence: Int64
+    package struct Order: Payload, Hashable, Comparable {
+        package var epoch: Int64 = 0
+        package var sequence: Int64 = 0
+
+        package init() {}
 
         package init(epoch: Int64, sequence: Int64) { (self.epoch, self.sequence) = (epoch, sequence) }
 
         package static func < (one: Order, other: Order) -> Bool {
             (one.epoch, one.sequence) < (other.epoch, other.sequence)
         }
+
+        package mutating func describe(_ fields: inout PayloadFields) {
+            fields.required("epoch", &epoch, in: 0...Fields.largestInteger)
+            fields.required("seq", &sequence, in: 0...Fields.largestInteger)
+        }
     }
 
     /// Whether it chooses an agent, whatever its state.
     package func chooses(_ agent: String) -> Bool {
-        !exclude.contains(agent)
-            && (include.contains(agent) || RolloutHash.value(salt: salt, agent: agent) < below)
+        chooses(agent, RolloutHash.value(salt: salt, agent: agent))
+    }
+
+    /// The same by the agent's number, where that was found before.
+    package func chooses(_ agent: String, _ number: UInt64) -> Bool {
+        !exclude.contains(agent) && (number < below || include.contains(agent))
     }
 
     /// How long an agent waits with its reports, in milliseconds.
@@ -185,7 +207,7 @@ extension RolloutControl: Payload {
     package init() {}
 
     package mutating func describe(_ fields: inout PayloadFields) {
-        let numbers = 0...Fields.largestInteger
+        let numbers = 0...Self.highest
         fields.written("type", "rollout")
         fields.required("id", &id)
         if !Name.isValid(id) { fields.refuse("id must be 1 to 64 characters of A-Z a-z 0-9 _ -") }
@@ -223,6 +245,10 @@ extension RolloutControl: Payload {
         fields.optional("stages", &texts)
         stages = texts.prefix(RolloutStage.maximumStages).compactMap(RolloutStage.init)
         fields.optional("stage", &stage, in: 0...1_000)
+        fields.list("voids", &voids, whenEmpty: false)
+        if voids.count > Self.maximumVoided {
+            fields.refuse("voids has at most \(Self.maximumVoided) orders")
+        }
     }
 }
 

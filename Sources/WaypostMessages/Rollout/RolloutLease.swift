@@ -36,7 +36,7 @@ package struct RolloutLease: Payload, Hashable {
     package mutating func describe(_ fields: inout PayloadFields) {
         fields.written("type", "lease")
         fields.required("holder", &holder)
-        fields.required("epoch", &epoch, in: 0...Fields.largestInteger)
+        fields.required("epoch", &epoch, in: 0...RolloutControl.highest)
         fields.required("nonce", &nonce)
         fields.optional("ttl", &timeToLive, in: 1_000...600_000, clamps: true)
         fields.optional("status", &status)

@@ -66,6 +66,7 @@ struct RolloutCrowd {
     /// Agents that come back, and when.
     private var returning: [(index: Int, at: Int64)] = []
     private var dying: [(index: Int, at: Int64)] = []
+    private var written = (applied: AppliedMap(), payload: AppliedMap().encoded())
 
     init(_ count: Int, group: String = "lobby", base: RolloutControl.MapID?, seed: UInt64, topics: Topics) {
         self.group = group
@@ -105,7 +106,7 @@ struct RolloutCrowd {
         return .json(topics.health(of: agent.name), json.serialized(), retain: true)
     }
 
-    func applied(_ index: Int, at now: Int64) -> MQTTMessage {
+    mutating func applied(_ index: Int, at now: Int64) -> MQTTMessage {
         let agent = agents[index]
         let choice = choice(index, at: now)
         var applied = AppliedMap()
@@ -114,7 +115,9 @@ struct RolloutCrowd {
             applied.layers = [.init(name: key, revision: map.revision, digest: map.digest, at: now)]
         }
         if let choice, let report = agent.member.report(choice) { applied.rollouts = [report] }
-        return .json(topics.applied(of: agent.name), applied.encoded(), retain: true)
+        // Most agents say the same, and to write JSON is most of what a scene costs.
+        if written.applied != applied { written = (applied, applied.encoded()) }
+        return .json(topics.applied(of: agent.name), written.payload, retain: true)
     }
 
     private func choice(_ index: Int, at now: Int64) -> RolloutMember.Choice? {

@@ -46,6 +46,7 @@ struct RolloutScene {
         options.dwells = [.seconds(30), .seconds(20)]
         options.tail = .seconds(0)
         options.spread = .seconds(0)
+        options.lease.quiet = 0
         if let map { keep(.json(topics.map(of: .group(group)), map, retain: true)) }
         for index in crowd.agents.indices { for message in crowd.birth(index, at: now) { publish(message) } }
     }
@@ -105,17 +106,26 @@ struct RolloutScene {
         try begin(.start(id: id, document, why: nil), salt: id)
     }
 
+    /// A controller that has read what the broker keeps.
+    mutating func controller(
+        _ name: String, salt: String, _ change: (inout RolloutOptions) -> Void = { _ in }
+    ) -> RolloutDirector {
+        nonce += 1
+        var options = options
+        change(&options)
+        var fresh = RolloutDirector(
+            group: group, salt: salt, topics: topics, options: options,
+            holder: .init(name: name, nonce: "n\(nonce)"), wallOffset: 0, at: now)
+        for message in retained.values.sorted(by: { $0.topic < $1.topic }) { fresh.saw(message, at: now) }
+        fresh.foreseen = []
+        return fresh
+    }
+
     /// A controller comes, reads what the broker keeps, and begins.
     mutating func begin(_ order: RolloutDirector.Order, salt: String? = nil, name: String = "ops") throws {
         outcome = nil
         wasKilled = false
-        nonce += 1
-        let control = retained[topics.rollout(of: group)].flatMap { try? RolloutControl($0.payload) }
-        var fresh = RolloutDirector(
-            group: group, salt: salt ?? control?.salt ?? "", topics: topics, options: options,
-            holder: .init(name: name, nonce: "n\(nonce)"), wallOffset: 0, at: now)
-        for message in retained.values.sorted(by: { $0.topic < $1.topic }) { fresh.saw(message, at: now) }
-        fresh.foreseen = []
+        var fresh = controller(name, salt: salt ?? control?.salt ?? "")
         try fresh.begin(order, at: now)
         director = fresh
         work()

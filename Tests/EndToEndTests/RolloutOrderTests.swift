@@ -1,0 +1,238 @@
+import MQTTLink
+import TestSupport
+import Testing
+import Waypost
+import WaypostMessages
+
+@testable import WaypostAgent
+@testable import WaypostBackend
+
+/// Who may give orders, in which order, and what becomes of documents that somebody else writes.
+@Suite(.timeLimit(.minutes(5)))
+struct RolloutOrderTests {
+    private func running(_ count: Int = 20) throws -> RolloutScene {
+        var scene = try RolloutScene(count)
+        scene.options.dwells = [.seconds(900)]
+        try scene.start()
+        scene.advance(seconds: 6)
+        return scene
+    }
+
+    // MARK: Numbers
+
+    /// Somebody who may give orders raised the epoch.
+    private func raised(_ epoch: Int64, _ change: (inout RolloutScene) -> Void = { _ in }) throws
+        -> RolloutScene
+    {
+        var scene = try RolloutScene(20)
+        change(&scene)
+        var control = RolloutControl(
+            id: "evil", epoch: epoch, sequence: 1, audience: "@lobby", at: 0, base: nil,
+            next: .init(revision: 1, digest: "sha256:none"))
+        control.below = .max
+        scene.publish(.json(scene.topics.rollout(of: "lobby"), control.encoded(), retain: true))
+        return scene
+    }
+
+    @Test func `agents that have an order refuse a jump, and the next roll-out begins`() throws {
+        var scene = try running()
+        try scene.begin(.takeBack(why: "enough"))
+        scene.run()
+        #expect(scene.outcome == .takenBack(why: "enough"))
+        for epoch in [RolloutControl.longestJump + 3, RolloutControl.highest, Fields.largestInteger] {
+            var control = try #require(scene.director?.control ?? scene.control)
+            (control.id, control.epoch, control.state) = ("evil", epoch, .takenBack)
+            scene.publish(.json(scene.topics.rollout(of: "lobby"), control.encoded(), retain: true))
+            #expect(scene.crowd.agents.allSatisfy { $0.member.control?.epoch == 2 })
+        }
+        try scene.start(43, id: "r-8")
+        scene.run()
+        #expect(scene.outcome == .done && scene.revisions == [43: 20])
+    }
+
+    @Test(arguments: [RolloutControl.longestJump + 1, RolloutControl.highest])
+    func `where the order was raised in agents that had none, a reset brings all back`(_ epoch: Int64) throws
+    {
+        var scene = try raised(epoch)
+        #expect(scene.crowd.agents.allSatisfy { $0.member.control?.epoch == epoch })
+        // It is a roll-out that runs, as far as anybody knows.
+        #expect(throws: BackendError.self) { try scene.start() }
+        scene.options.resetsOrder = true
+        try scene.start()
+        scene.run()
+        #expect(scene.outcome == .done && scene.revisions == [42: 20], "\(scene.outcome as Any)")
+        #expect(scene.crowd.agents.allSatisfy { $0.member.control?.epoch == 1 })
+        // Once is enough.
+        scene.options.resetsOrder = false
+        try scene.start(43, id: "r-8")
+        #expect(scene.control?.epoch == 2 && scene.control?.voids == [])
+        scene.run()
+        #expect(scene.outcome == .done)
+    }
+
+    @Test func `a reset is for what was raised, and not for a roll-out that runs`() throws {
+        var scene = try running()
+        scene.options.resetsOrder = true
+        #expect(throws: BackendError.self) { try scene.start(43, id: "r-8") }
+    }
+
+    @Test func `a document that agents would not read is not sent`() throws {
+        var scene = try RolloutScene(20)
+        scene.options.exclude = (0..<100).map {
+            "agent-with-a-name-of-about-sixty-characters-that-is-long-\($0)"
+        }
+        scene.options.include = scene.options.exclude
+        #expect(throws: BackendError.self) { try scene.start() }
+        #expect(scene.published.isEmpty)
+        // What people say is cut where it is too long.
+        var other = try running()
+        try other.begin(.pause(why: String(repeating: "why ", count: 5_000)))
+        #expect(other.control?.why?.utf8.count ?? .max <= RolloutControl.maximumWhy)
+    }
+
+    @Test func `a member that claims what nobody sent is named`() throws {
+        var scene = try running()
+        let liar = scene.withCandidate[0]
+        scene.report(liar, .next, .chosen, order: .init(epoch: 7_000, sequence: 1))
+        let notices = try #require(scene.director?.status(at: scene.now)?.notices)
+        #expect(
+            notices.count == 1 && notices[0].hasPrefix("\(scene.crowd.agents[liar].name) claims epoch 7000"))
+    }
+
+    /// Everything that a controller reads, with each number in it replaced.
+    @Test func `numbers of any size in any document neither end a controller nor steer it`() throws {
+        let scene = try running()
+        let name = scene.crowd.agents[scene.withCandidate[0]].name
+        let topics = scene.topics
+        var documents: [(String, JSONValue)] = []
+        for (topic, message) in scene.retained where topic.contains("/\(name)/") || topic.contains("/@") {
+            documents.append((topic, try JSONValue(parsing: message.payload, limits: .trustedFile)))
+        }
+        var applied = try required(documents.first { $0.0 == topics.applied(of: name) }?.1.objectValue)
+        applied["inactive"] = [["layer": "@lobby", "index": 1, "reason": "x"]]
+        applied["omitted"] = 1
+        documents.append((topics.applied(of: name), .object(applied)))
+        let failure = scene.crowd.fail(0, .noRoute, scene.crowd.url, "x", .router, at: scene.now)
+        documents.append((failure.topic, try JSONValue(parsing: failure.payload, limits: .trustedFile)))
+        let before = try required(scene.director)
+        for (topic, document) in documents {
+            for json in document.withExtremes {
+                var director = before
+                for _ in 0..<2 {
+                    director.saw(MQTTMessage(topic: topic, payload: json.serialized()), at: scene.now)
+                }
+                director.advance(to: scene.now + 1_000)
+                _ = director.status(at: scene.now + 1_000)?.json
+                if !topic.hasPrefix("waypost/v1/@") {
+                    #expect(director.control?.epoch == before.control?.epoch)
+                    // One agent's word stops it at most.
+                    let state = director.control?.state
+                    #expect(state == .running || state == .paused, "\(topic): \(json.text)")
+                }
+                if let status = try? RolloutStatus(json) { _ = status.json }
+                _ = RolloutHistory([json.serialized()])
+            }
+        }
+    }
+
+    // MARK: Who begins
+
+    @Test func `of two that start at the same time one goes on, and nothing is written twice`() throws {
+        var scene = try RolloutScene(20)
+        let quiet: (inout RolloutOptions) -> Void = { $0.lease.quiet = 500 }
+        var both = [scene.controller("one", salt: "r-1", quiet), scene.controller("two", salt: "r-2", quiet)]
+        for (index, revision) in [(0, Int64(42)), (1, 43)] {
+            let map = try required(
+                RolloutDirector.Document(RolloutScene.map(revision, [RolloutScene.redirect])))
+            try both[index].begin(.start(id: "r-\(index + 1)", map, why: nil), at: scene.now)
+        }
+        var written: [String] = []
+        for tick in 0..<20 {
+            let now = scene.now + Int64(tick * 100)
+            for index in both.indices {
+                both[index].advance(to: now)
+                while let step = both[index].nextStep() {
+                    if case .publish(let message) = step {
+                        if message.topic == scene.topics.rollout(of: "lobby") {
+                            written.append(both[index].holder.name)
+                        }
+                        for other in both.indices { both[other].saw(message, at: now) }
+                    }
+                    both[index].done(step, at: now)
+                }
+            }
+        }
+        #expect(both[0].outcome == .superseded(by: "two") && both[1].outcome == nil)
+        #expect(Set(written) == ["two"])
+    }
+
+    @Test func `an equal order with other bytes is resolved by the larger lease`() throws {
+        var scene = try running()
+        var other = try required(scene.control)
+        (other.author, other.why) = ("ops2", "another thought")
+        let topic = scene.topics.rollout(of: "lobby")
+        scene.publish(.json(topic, other.encoded(), retain: true))
+        scene.advance(seconds: 1)
+        #expect(scene.outcome == nil && scene.control?.epoch == other.epoch + 1)
+        #expect(scene.director?.status(at: scene.now)?.notices.first?.hasPrefix("ops2 published") == true)
+        // With the smaller lease it gives way.
+        var lease = try required(scene.director?.lease)
+        lease.nonce = "z"
+        let current = try required(scene.control)
+        var third = current
+        third.author = "ops3"
+        scene.director?.kept.lease = lease
+        scene.publish(.json(topic, third.encoded(), retain: true))
+        #expect(scene.director?.outcome == .superseded(by: "ops3"))
+    }
+
+    // MARK: What is retained
+
+    @Test(arguments: ["", "{}", "overwritten"])
+    func `a control document, a lease and an entry that somebody empties are put back, and that is said`(
+        _ text: String
+    ) throws {
+        var scene = try running()
+        let topics = [
+            scene.topics.rollout(of: "lobby"), scene.topics.lease(of: "lobby"),
+            scene.topics.audit(of: "lobby", slot: 1),
+        ]
+        for topic in topics {
+            scene.publish(MQTTMessage(topic: topic, payload: Array(text.utf8), retain: true))
+            scene.advance(seconds: 1)
+        }
+        #expect(scene.control?.id == "r-7" && scene.history.isWhole)
+        #expect(scene.history.entries.map(\.event) == ["start", "stage"])
+        #expect(scene.retained[topics[1]]?.json.flatMap { try? RolloutLease($0) } != nil)
+        let notices = try #require(scene.director?.status(at: scene.now)?.notices)
+        #expect(notices.count == 2 && notices.allSatisfy { $0.hasSuffix("and was put back") }, "\(notices)")
+    }
+}
+
+extension JSONValue {
+    /// The document once for each number in it and each extreme one in its place.
+    fileprivate var withExtremes: [JSONValue] {
+        switch self {
+        case .int, .double:
+            let limits: [Int64] = [
+                0, 1, -1, 1 << 53, -(1 << 53), (1 << 53) - 1, .max, .min, .max / 2, .min / 2, .max - 1,
+            ]
+            return limits.map(JSONValue.int) + [
+                .double(1e300), .double(-1e300), .double(0.5), .double(1e-300),
+            ]
+        case .object(let members):
+            return members.flatMap { name, value in
+                value.withExtremes.map { .object(members.merging([name: $0]) { $1 }) }
+            }
+        case .array(let elements):
+            return elements.indices.flatMap { index in
+                elements[index].withExtremes.map { changed in
+                    var elements = elements
+                    elements[index] = changed
+                    return .array(elements)
+                }
+            }
+        default: return []
+        }
+    }
+}
