@@ -6,7 +6,7 @@ import WaypostMessages
 
 @testable import WaypostBackend
 
-/// What each gate does, alone and beside others, in simulated time: a stage of five of forty agents.
+/// What each gate does, alone and beside others, in simulated time: a stage of five of twenty agents.
 @Suite(.timeLimit(.minutes(5)))
 struct RolloutBreachTests {
     /// What breaks one gate, and what that does.
@@ -46,8 +46,8 @@ struct RolloutBreachTests {
         }
     }
 
-    /// Five of forty agents have had the candidate for some seconds, and nothing happens by itself.
-    private func scene(_ count: Int = 40, _ change: (inout RolloutScene) -> Void = { _ in }) throws
+    /// Five of twenty agents have had the candidate for some seconds, and nothing happens by itself.
+    private func scene(_ count: Int = 20, _ change: (inout RolloutScene) -> Void = { _ in }) throws
         -> RolloutScene
     {
         var scene = try RolloutScene(count)
@@ -210,7 +210,7 @@ struct RolloutBreachTests {
             }
         }
         #expect(scene.paused == nil && gate.verdict == .pass, "\(gate)")
-        var old = try RolloutScene(40)
+        var old = try RolloutScene(20)
         old.crowd.weather.hidesMapInForce = true
         try old.start()
         old.advance(seconds: 20)

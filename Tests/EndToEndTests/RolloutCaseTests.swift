@@ -11,7 +11,7 @@ import WaypostMessages
 @Suite(.timeLimit(.minutes(10)))
 struct RolloutCaseTests {
     /// A roll-out in its third stage, of 10 %.
-    private func scene(_ count: Int = 200, _ change: (inout RolloutScene) -> Void = { _ in }) throws
+    private func scene(_ count: Int = 100, _ change: (inout RolloutScene) -> Void = { _ in }) throws
         -> RolloutScene
     {
         var scene = try RolloutScene(count)
@@ -273,7 +273,7 @@ struct RolloutCaseTests {
             return
         }
         #expect(why.contains("rev 50"), "\(why)")
-        #expect(scene.revisions == [50: 200])
+        #expect(scene.revisions == [50: 100])
     }
 
     @Test func `a broker that restarts and has forgotten all gets it again, and time stands still meanwhile`()

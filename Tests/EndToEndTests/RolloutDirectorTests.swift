@@ -88,7 +88,7 @@ struct RolloutDirectorTests {
     }
 
     @Test func `agents that die take it back`() throws {
-        var scene = try RolloutScene(1_000)
+        var scene = try RolloutScene(300)
         scene.crowd.weather.deaths = 0.5
         scene.options.dwells = [.seconds(90)]
         try scene.start()
@@ -116,7 +116,7 @@ struct RolloutDirectorTests {
     }
 
     @Test func `a version that refuses it pauses the roll-out, and those that have it keep it`() throws {
-        var scene = try RolloutScene(1_000)
+        var scene = try RolloutScene(300)
         scene.crowd.weather.refusing = "1.9.0"
         try scene.start()
         scene.run { $0.paused != nil }
@@ -124,12 +124,12 @@ struct RolloutDirectorTests {
         #expect(why.hasPrefix("candidate: "), "\(why)")
         #expect(scene.onNext > 0)
         // Somebody decides; until then it is watched.
-        scene.advance(seconds: 600)
+        scene.advance(seconds: 100)
         #expect(scene.outcome == nil && scene.onNext > 0)
     }
 
     @Test func `health that turns red pauses it`() throws {
-        var scene = try RolloutScene(1_000)
+        var scene = try RolloutScene(300)
         scene.crowd.weather.reddening = 0.8
         try scene.start()
         scene.run { $0.paused != nil }

@@ -59,7 +59,7 @@ struct RolloutLiarTests {
         _ lie: Lie, isOfFirstStage: Bool, _ change: (inout RolloutScene) -> Void = { _ in }
     ) throws -> RolloutScene {
         var scene = try RolloutScene(20)
-        (scene.options.dwells, scene.options.pauseLimit) = ([.seconds(20)], .seconds(5))
+        (scene.options.dwells, scene.options.pauseLimit) = ([.seconds(10)], .seconds(5))
         scene.options.stages = [.count(5), .share(50_000), .share(RolloutStage.everyone)]
         scene.crowd.weather.opens = 12
         change(&scene)

@@ -188,6 +188,24 @@ struct RolloutOrderTests {
 
     // MARK: What is retained
 
+    @Test func `what the broker forgot while no controller was there is taken back by what agents say`()
+        throws
+    {
+        var scene = try running()
+        #expect(scene.onNext == 5)
+        let topic = scene.topics.rollout(of: "lobby")
+        scene.director = nil
+        // One of them says something else.
+        scene.report(scene.withCandidate[0], .next, .chosen, order: .init(epoch: 900, sequence: 1))
+        scene.retained = scene.retained.filter { !$0.key.hasPrefix(topic) && !$0.key.hasSuffix("/map/next") }
+        let error = #expect(throws: BackendError.self) { try scene.begin(.resume) }
+        #expect("\(error as Any)".contains("4 agents say to have the map of roll-out r-7 in force"))
+        try scene.begin(.takeBack(why: "enough"))
+        scene.run()
+        #expect(scene.onNext == 0 && scene.outcome == .takenBack(why: "enough"))
+        #expect(scene.control?.state == .takenBack && scene.control?.epoch == 2)
+    }
+
     @Test(arguments: ["", "{}", "overwritten"])
     func `a control document, a lease and an entry that somebody empties are put back, and that is said`(
         _ text: String

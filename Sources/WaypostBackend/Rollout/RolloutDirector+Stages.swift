@@ -118,9 +118,8 @@ extension RolloutDirector {
     }
 
     private mutating func takeOver(for order: Order, at now: Int64) throws(BackendError) {
-        guard var control = kept.control else {
-            throw BackendError(.notSent, "there is no roll-out in @\(group)")
-        }
+        if kept.control == nil, case .takeBack = order { kept.control = forgotten }
+        guard var control = kept.control else { throw BackendError(.notSent, noRollout) }
         let isGoingBack = control.state == .takingBack
         guard !control.state.isOver, !isGoingBack || order.goesWithGoingBack else {
             throw BackendError(.notSent, "roll-out \(control.id) of @\(group) is \(control.state.rawValue)")
@@ -142,6 +141,26 @@ extension RolloutDirector {
         needNoTrafficOnNothing()
         highestRevision = max(highestRevision, control.next.revision ?? 0)
         state.tookOver(control, isPromoted: isPromoted, isRestored: isRestored, at: now)
+    }
+
+    /// A control document by what agents say of a roll-out that the broker has forgotten: a person takes it back.
+    private var forgotten: RolloutControl? {
+        guard let rollout = fleet.memory?.rollout, rollout.next.digest != kept.base?.id.digest else {
+            return nil
+        }
+        return RolloutControl(
+            id: rollout.id, epoch: rollout.order.epoch, sequence: 0, audience: "@\(group)",
+            at: wall(clock.last),
+            base: kept.base?.id, next: rollout.next, stages: options.stages)
+    }
+
+    private var noRollout: String {
+        guard forgotten != nil, let (rollout, agents) = fleet.memory else {
+            return "there is no roll-out in @\(group)"
+        }
+        return
+            "the broker keeps no control document of @\(group), and \(agents.counted("agent")) say to have the map of "
+            + "roll-out \(rollout.id) in force: waypost rollout take-back --group \(group) has them go back"
     }
 
     /// There is no traffic to wait for on the URLs of a map that changes none.

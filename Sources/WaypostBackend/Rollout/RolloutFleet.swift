@@ -312,6 +312,25 @@ package struct RolloutFleet: Sendable {
         }
     }
 
+    /// A roll-out as agents know it that have its candidate.
+    struct Memory: Sendable, Hashable {
+        var id: String
+        var order: RolloutControl.Order
+        var next: RolloutControl.MapID
+    }
+
+    /// What most of the online agents that have a candidate say of the roll-out, and how many they are; nil when none
+    /// has one.
+    var memory: (rollout: Memory, agents: Int)? {
+        var counts: [Memory: Int] = [:]
+        for agent in agents.values where agent.isOnNext {
+            guard let report = agent.report, let map = agent.map else { continue }
+            counts[Memory(id: report.id, order: report.order, next: map), default: 0] += 1
+        }
+        let most = counts.max { ($0.value, $0.key.order.epoch) < ($1.value, $1.key.order.epoch) }
+        return most.map { ($0.key, $0.value) }
+    }
+
     /// How long an agent that comes may take to have what the broker keeps, in milliseconds.
     private static let arrival: Int64 = 5_000
 

@@ -81,7 +81,37 @@ package struct RolloutReader: Sendable {
     // MARK: The status
 
     /// What the roll-out looks like; nil when there was none.
-    package func status() async throws -> RolloutStatus? { try await kept().status(of: group) }
+    package func status() async throws -> RolloutStatus? {
+        if let status = try await kept().status(of: group) { return status }
+        return try await remembered()
+    }
+
+    /// What agents say of a roll-out that the broker has forgotten; nil when none has a candidate in force.
+    private func remembered() async throws -> RolloutStatus? {
+        var fleet = RolloutFleet(group: group, salt: "", topics: topics)
+        let filters = [topics.map(of: .group(group))] + RolloutFleet.filters(topics).dropLast()
+        let map = try await BackendSession.with(
+            settings, required: [topics.rollout(of: group)], useful: filters,
+            byteLimit: RolloutController.byteLimit
+        ) { session in
+            var map: RolloutDirector.Document?
+            _ = try await session.readRetained(within: .seconds(30)) { message in
+                if message.topic == topics.map(of: .group(group)) { map = .init(message.payload) }
+                _ = fleet.saw(message, of: nil, at: 0)
+            }
+            return map
+        }
+        // One that was promoted is over.
+        guard let rollout = fleet.memory?.rollout, rollout.next.digest != map?.id.digest else { return nil }
+        var status = RolloutStatus(id: rollout.id, group: group, state: "forgotten")
+        (status.base, status.next) = (map?.id.revision, rollout.next.revision)
+        (status.online, status.onNext) = (fleet.counts.online, fleet.counts.onNext)
+        status.notices = [
+            "the broker keeps no control document; \(fleet.counts.onNext.counted("agent")) say to have the map in force: "
+                + "waypost rollout take-back --group \(group) has them go back"
+        ]
+        return status
+    }
 
     /// Calls `changed` with the status, and again each time that it changes, until it returns false; over lost
     /// connections.

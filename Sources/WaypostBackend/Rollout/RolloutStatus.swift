@@ -62,6 +62,8 @@ public struct RolloutStatus: Sendable, Hashable {
     /// The group, without its `@`.
     public var group: String
     /// `running`, `paused`, `taking-back`, `taken-back`, `promoting`, `done`; a newer controller may have more.
+    ///
+    /// `forgotten` when only agents know of it any more.
     public var state: String
     /// The revision in force before; nil when the group had no map.
     public var base: Int64?
@@ -134,7 +136,8 @@ extension RolloutStatus {
         stage = Int(clamping: try fields.clamped("stage", to: 0...1_000) ?? 0)
         stages = (fields["stages"]?.arrayValue ?? []).prefix(RolloutStage.maximumStages).map {
             Stage(
-                name: $0["name"]?.stringValue ?? "?", agents: $0["agents"]?.intValue.map { Int(clamping: $0) }
+                name: $0["name"]?.stringValue ?? "?",
+                agents: $0["agents"]?.boundedInt.map { Int(clamping: $0) }
             )
         }
         author = try fields.text("by")
@@ -148,7 +151,7 @@ extension RolloutStatus {
         chosen = try count("chosen")
         onNext = try count("onNext")
         notOnNext = (fields["notOnNext"]?.objectValue ?? [:]).compactMapValues {
-            $0.intValue.map { Int(clamping: $0) }
+            $0.boundedInt.map { Int(clamping: $0) }
         }
         remaining = try fields.clamped("remaining", to: 0...Fields.latestTime)
         standstill = try fields.text("standstill")
