@@ -139,23 +139,32 @@ private final class ExampleScene: Sendable {
             (".waypost-password", "secret\n"),
             ("agent.yaml", "agent: k1\nbroker: \(broker.url)\ndemo: true\n"),
         ] { try write(name, text) }
-        for name in ["release", "new", "ops"] {
-            let (key, pub) = (home + "/\(name).pem", home + "/\(name).pub")
-            for words in [
-                ["genpkey", "-algorithm", "ed25519", "-out", key],
-                ["pkey", "-in", key, "-pubout", "-out", pub],
-            ] {
-                let ending = try await Tool.run("openssl", words)
-                guard ending.status == 0 else { throw TestBroker.Failure(description: ending.output) }
-            }
-            try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: key)
-        }
+        for (name, text) in try await Self.keys.value { try write(name, text) }
         // Commands that an example asks about.
         for (id, sender) in [("01K2XJ7S4TQ5WZ8M3N6R9V0B4D", "me"), ("c-17", "orders")] where hasAgent {
             _ = try await RunningCommand.run([
                 "ping", "--agent", "k1", "--id", id, "--as", sender, "--broker", broker.url,
             ])
         }
+    }
+
+    /// The files of three keys, made once for all pages.
+    private static let keys = Task {
+        var files: [String: String] = [:]
+        for name in ["release", "new", "ops"] {
+            let key = try ScratchFile("", name: "\(name).pem")
+            for (file, words) in [
+                (key.path, ["genpkey", "-algorithm", "ed25519"]),
+                ("\(key.path).pub", ["pkey", "-in", key.path, "-pubout"]),
+            ] {
+                let ending = try await Tool.run("openssl", words + ["-out", file])
+                guard ending.status == 0 else { throw TestBroker.Failure(description: ending.output) }
+                let end = file == key.path ? "pem" : "pub"
+                files["\(name).\(end)"] = try String(contentsOfFile: file, encoding: .utf8)
+            }
+            unlink("\(key.path).pub")
+        }
+        return files
     }
 
     private func write(_ name: String, _ text: String) throws {
