@@ -135,6 +135,49 @@ struct RolloutOrderTests {
         }
     }
 
+    // MARK: What is said at the end
+
+    @Test(arguments: [RolloutReport.Place.base, .next])
+    func `taken back is said when each that was chosen has said so since, else who has not`(
+        _ place: RolloutReport.Place
+    ) throws {
+        var scene = try running()
+        let index = scene.withCandidate[0]
+        // What it said before is no answer; and now it hangs.
+        scene.report(index, place, place == .next ? .chosen : .drifted)
+        scene.crowd.agents[index].isOnline = false
+        try scene.begin(.takeBack(why: "enough"))
+        scene.advance(seconds: 50)
+        #expect(scene.outcome == nil && scene.control?.state == .takingBack)
+        scene.advance(seconds: 20)
+        let name = scene.crowd.agents[index].name
+        let why = "1 agent did not say to be back: \(name); it is being taken back: enough"
+        #expect(scene.outcome == .paused(why: why) && scene.control?.state == .takingBack)
+        // Another command waits again, and hears it.
+        try scene.begin(.resume)
+        scene.arrive(index)
+        scene.run()
+        #expect(scene.outcome == .takenBack(why: "enough"))
+        #expect(scene.control?.state == .takenBack && scene.onNext == 0)
+    }
+
+    @Test func `after the promotion, too, it is said when agents said so`() throws {
+        var scene = try RolloutScene(20)
+        (scene.options.allowsNoTraffic, scene.options.tail) = (true, .seconds(600))
+        scene.options.stages = [.share(RolloutStage.everyone)]
+        try scene.start()
+        scene.run { $0.control?.state == .done }
+        scene.crowd.agents[3].isOnline = false
+        scene.fail([0, 1, 2], .noRoute)
+        scene.run()
+        guard case .paused(let why)? = scene.outcome else {
+            Issue.record("\(scene.outcome as Any)")
+            return
+        }
+        #expect(why.hasPrefix("1 agent did not say to be back: kiosk-4; "), "\(why)")
+        #expect(scene.revisions == [43: 19, 42: 1])
+    }
+
     // MARK: Who begins
 
     @Test func `of two that start at the same time one goes on, and nothing is written twice`() throws {

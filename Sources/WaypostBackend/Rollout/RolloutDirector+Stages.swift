@@ -174,7 +174,8 @@ extension RolloutDirector {
         case .restoring(let back) where groupMap?.id.digest == next?.id.digest:
             // The one before ended just before it published the map.
             perform(.restore(why: back.why), at: now)
-        case .takingBack, .restoring, .promoting: change(nil, "resume", why: nil)
+        case .takingBack(let back), .restoring(let back): change(nil, "resume", why: back.why)
+        case .promoting: change(nil, "resume", why: nil)
         case _ where next == nil:
             if let action = state.goBack("the broker has lost the new map") { perform(action, at: now) }
         case .paused(let pause) where pause.isPromoted: promote(why: "resume", at: now)
@@ -420,7 +421,8 @@ extension RolloutDirector {
         }
         guard time > patience(control) else { return }
         let who = "\(missing.count.counted("agent")) did not say to be back: \(Self.names(missing))"
-        change(nil, "unconfirmed", why: "\(back.why); \(who)")
+        // Who goes on from here has the reason, and looks who is missing by itself.
+        change(nil, "unconfirmed", why: "\(back.why); \(who)") { $0.why = back.why }
         state.ends(.paused(why: "\(who); it is being taken back: \(back.why)"))
     }
 
