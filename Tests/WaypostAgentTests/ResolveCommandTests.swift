@@ -116,6 +116,21 @@ import Waypost
         try await harness.close()
     }
 
+    @Test func `an answer says under which maps it was given`() async throws {
+        let harness = try await AgentHarness(router: router())
+        func inForce(_ id: String) async throws -> [JSONValue]? {
+            try await harness.command(#"{"id":"\#(id)","type":"resolve","urls":["app://a"]}"#).result[
+                "inForce"]?
+                .arrayValue
+        }
+        #expect(try await inForce("m1") == [])
+        harness.receive(#"{"id":"m","type":"map","rev":7,"entries":[]}"#, on: "waypost/v1/k1/map")
+        let layers = try #require(try await inForce("m2"))
+        #expect(layers.map { $0["layer"] } == ["agent"] && layers.first?["rev"] == 7)
+        #expect(layers.first?["digest"]?.stringValue?.hasPrefix("sha256:") == true)
+        try await harness.close()
+    }
+
     @Test(arguments: [
         #""urls":[]"#, #""urls":"app://a""#, #""urls":["app://a",5]"#,
         #""urls":["a"],"as":{"caller":"no one"}"#,

@@ -57,6 +57,41 @@ import WaypostMessages
         #expect(choice(RolloutMember(agent: "k1")) == nil)
     }
 
+    @Test func `an epoch that no controller comes to is refused, one step below it is taken`() throws {
+        for (jump, isTaken) in [(RolloutControl.longestJump, true), (RolloutControl.longestJump + 1, false)] {
+            var member = try member(control(epoch: 7))
+            let next = control(epoch: 7 + jump)
+            if isTaken {
+                #expect(try take(next, &member) == .new)
+            } else {
+                let error = #expect(throws: Failure.self) { try take(next, &member) }
+                #expect(error?.code == .badField && member.control?.epoch == 7)
+            }
+        }
+        // The largest is read, and one above it is not.
+        for (epoch, isRead) in [(RolloutControl.highest, true), (RolloutControl.highest + 1, false)] {
+            let read = try? RolloutControl(control(epoch: epoch).encoded())
+            #expect((read != nil) == isRead)
+        }
+    }
+
+    @Test func `a document that voids exactly the order that was taken is taken, although it is lower`()
+        throws
+    {
+        let raised = control(epoch: 900, sequence: 3)
+        func reset(_ voids: [RolloutControl.Order], sequence: Int64 = 1) -> RolloutControl {
+            control(epoch: 2, sequence: sequence) { $0.voids = voids }
+        }
+        var member = try member(raised)
+        #expect(throws: Failure.self) { try take(reset([]), &member) }
+        #expect(throws: Failure.self) { try take(reset([.init(epoch: 900, sequence: 4)]), &member) }
+        #expect(try take(reset([raised.order], sequence: 2), &member) == .new)
+        // From then on orders are as ever: what was voided may come again, and the one before may not.
+        #expect(throws: Failure.self) { try take(reset([raised.order], sequence: 1), &member) }
+        let read = try RolloutControl(reset([raised.order]).encoded())
+        #expect(read.voids == [raised.order])
+    }
+
     @Test func `its own number decides, include and exclude go before it`() throws {
         let number = RolloutHash.value(salt: "r-7", agent: "k1")
         let beside = try member(control(below: number))
