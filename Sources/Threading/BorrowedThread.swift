@@ -63,8 +63,8 @@ struct BorrowedThread {
         return true
     }
 
-    /// Whether a check must be scheduled; true once until the next one ran.
-    mutating func mustWatch() -> Bool {
+    /// A check is wanted; false when one is scheduled already.
+    mutating func beginWatch() -> Bool {
         defer { isWatched = true }
         return !isWatched
     }

@@ -53,7 +53,7 @@ extension ThreadPool {
         let (borrows, mustWatch) = state.withLock { state in
             let borrows = state.threads < limit && state.borrowed.take(at: MonotonicTime.now, adopt: adopt)
             if borrows { state.threads += 1 }
-            return ((borrows, borrows && state.borrowed.mustWatch()), wakes: false)
+            return ((borrows, borrows && state.borrowed.beginWatch()), wakes: false)
         }
         if mustWatch { checkBorrowedSoon() }
         return borrows

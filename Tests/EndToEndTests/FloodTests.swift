@@ -125,7 +125,7 @@ struct FloodTests {
                     payload: Array(#"{"state":"online","epoch":1,"why":"birth"}"#.utf8)))
             let event = LogEvent(
                 time: 0, level: .info, tag: "T", boot: "B", sequence: 1, process: 1, thread: 1, message: "")
-            let isNew = deduplicator.isNew(event, from: "k\(number)")
+            let isNew = deduplicator.note(event, from: "k\(number)")
             #expect(isNew)
         }
         #expect(roster.members.count == 10_000)
@@ -174,7 +174,7 @@ struct FloodTests {
             let event = LogEvent(
                 time: 0, level: .info, tag: "T", boot: "B", sequence: number, process: 1, thread: 1,
                 message: "")
-            let isNew = deduplicator.isNew(event, from: "k")
+            let isNew = deduplicator.note(event, from: "k")
             #expect(isNew == known.insert(number).inserted, "seed \(seed), \(number) at \(newest)")
             newest = max(newest, number)
         }

@@ -74,7 +74,7 @@ import WaypostMessages
         let looks: [(wall: Int64, monotonic: Int64)] = [
             (60_000, 0), (120_001, 0), (180_000, 59_999), (180_001, 60_000),
         ]
-        let found = looks.map { check.isCorrect(wall: TurnedClock.start + $0.wall, monotonic: $0.monotonic) }
+        let found = looks.map { check.compare(wall: TurnedClock.start + $0.wall, monotonic: $0.monotonic) }
         #expect(found == [true, false, false, true])
     }
 

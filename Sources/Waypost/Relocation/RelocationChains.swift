@@ -89,7 +89,7 @@ struct RelocationChains {
             for rule in plan.rules[match.number] {
                 steps.take(rule.weight)
                 guard !steps.areOver else { return branches }
-                guard rule.covers(url), !(rule.condition.map { isExcluded($0) } ?? false) else { continue }
+                guard rule.covers(url), !(rule.condition.map { excludes($0) } ?? false) else { continue }
                 let values = captured ?? plan.captured(match, in: url)
                 captured = values
                 for redirect in rule.redirects {
@@ -107,8 +107,8 @@ struct RelocationChains {
         return branches
     }
 
-    /// Whether a condition can't hold where those on the way do.
-    private mutating func isExcluded(_ condition: RelocationCondition) -> Bool {
+    /// Counts the steps that it takes to say whether a condition can't hold where those before it do.
+    private mutating func excludes(_ condition: RelocationCondition) -> Bool {
         conditions.contains { other in
             steps.take(condition.stepsToCompare(with: other))
             return condition.excludes(other)

@@ -111,7 +111,7 @@ struct LaneQueues: Sendable {
 
     /// A handler is about to begin: the last moment to see that its command was canceled, or that its time is over.
     mutating func handlerBegins(_ sequence: Int64, isIdempotent: Bool, at now: Int64) -> Beginning {
-        if let ended = mayNotBegin(sequence, at: now) { return .ended(ended) }
+        if let ended = endBeforeBegin(sequence, at: now) { return .ended(ended) }
         guard let entry = running[sequence], !isIdempotent || entry.wasHeld else { return .begin }
         // The time for which it is stored does not count.
         running[sequence]?.waitingSince = now
@@ -121,11 +121,11 @@ struct LaneQueues: Sendable {
     /// The step is stored; nil when the handler begins now.
     mutating func stepCommitted(_ sequence: Int64, at now: Int64) -> [Action]? {
         resumeDeadline(of: sequence, at: now)
-        return mayNotBegin(sequence, at: now)
+        return endBeforeBegin(sequence, at: now)
     }
 
-    /// Nil when a handler may begin.
-    private mutating func mayNotBegin(_ sequence: Int64, at now: Int64) -> [Action]? {
+    /// Ends what was cancelled, or whose time is over; nil when a handler may begin.
+    private mutating func endBeforeBegin(_ sequence: Int64, at now: Int64) -> [Action]? {
         guard let entry = running[sequence], !entry.isCanceled else { return [] }
         return now < entry.job.startBy ? nil : finished(sequence, .expired, at: now)
     }
@@ -145,7 +145,7 @@ struct LaneQueues: Sendable {
         space.held(job.payload.count, of: job.sender, isHeld)
         guard isHeld else {
             resumeDeadline(of: sequence, at: now)
-            return mayNotBegin(sequence, at: now) ?? []
+            return endBeforeBegin(sequence, at: now) ?? []
         }
         running.values[index].waitingSince = now
         running.values[index].wasHeld = true

@@ -325,7 +325,7 @@ final class Intake: Sendable {
 
     private func warn(_ warning: SenderTable.Warnings, _ sender: String, _ text: @autoclosure () -> String) {
         let now = clock.monotonic()
-        guard state.withLock({ $0.isFirst(warning, of: sender, at: now) }) else { return }
+        guard state.withLock({ $0.noteWarning(warning, of: sender, at: now) }) else { return }
         reporter.log(.warning, "Intake", text())
     }
 

@@ -74,9 +74,9 @@ struct IntakeState: Sendable {
         admitted.removeAll(keepingCapacity: true)
     }
 
-    /// Whether `sender` was not warned of this before.
-    mutating func isFirst(_ warning: SenderTable.Warnings, of sender: String, at now: Int64) -> Bool {
-        senders.isFirst(warning, of: sender, at: now)
+    /// Remembers that `sender` was warned of this; false when it was warned before.
+    mutating func noteWarning(_ warning: SenderTable.Warnings, of sender: String, at now: Int64) -> Bool {
+        senders.noteWarning(warning, of: sender, at: now)
     }
 
     /// Takes note of a sender's `seq`; returns the one before when some are missing in between.

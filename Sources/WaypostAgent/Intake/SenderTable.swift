@@ -74,8 +74,8 @@ struct SenderTable: Sendable {
         }
     }
 
-    /// Whether `sender` was not warned of this before.
-    mutating func isFirst(_ warning: Warnings, of sender: String, at now: Int64) -> Bool {
+    /// Remembers that `sender` was warned of this; false when it was warned before.
+    mutating func noteWarning(_ warning: Warnings, of sender: String, at now: Int64) -> Bool {
         use(sender, at: now) { $0.warned.insert(warning).inserted }
     }
 

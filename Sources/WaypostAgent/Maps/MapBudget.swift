@@ -60,12 +60,13 @@ struct MapBudget: Sendable {
     /// They go through ``documentCame(_:on:at:)`` as if they came again.
     mutating func takePostponed(at now: Int64) -> [Postponed] {
         guard !postponed.isEmpty else { return [] }
-        let due = postponed.values.filter { hasToken($0.key, at: now) }.sorted { $0.key < $1.key }
+        let due = postponed.values.filter { refill($0.key, at: now) }.sorted { $0.key < $1.key }
         for map in due { postponed[map.key] = nil }
         return due
     }
 
-    private mutating func hasToken(_ key: String, at now: Int64) -> Bool {
+    /// Puts in what has come meanwhile; false when that is no token.
+    private mutating func refill(_ key: String, at now: Int64) -> Bool {
         guard takeToken(key, at: now) else { return false }
         refund(key)
         return true

@@ -186,7 +186,7 @@ extension RelocationMaps {
         let now = clock.monotonic()
         let wait = state.withLock { state -> Int64? in
             state.applied.rollouts = state.rollouts.reports(state.layers, at: now)
-            guard state.rollouts.isNew(state.applied.rollouts) else { return nil }
+            guard state.rollouts.report(state.applied.rollouts) else { return nil }
             return delayed ? state.rollouts.delay : 0
         }
         if let wait { onChange(wait) }

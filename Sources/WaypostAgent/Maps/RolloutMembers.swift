@@ -133,8 +133,8 @@ struct RolloutMembers: Sendable {
         }
     }
 
-    /// Whether these say something new; they count as reported then.
-    mutating func isNew(_ reports: [RolloutReport]) -> Bool {
+    /// Reports these; false when they say nothing new.
+    mutating func report(_ reports: [RolloutReport]) -> Bool {
         let reports = reports.map(\.withoutCounts)
         defer { reported = reports }
         return reports != reported

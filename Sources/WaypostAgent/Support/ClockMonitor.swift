@@ -29,7 +29,7 @@ final class ClockMonitor: Sendable {
     func isCorrect(at now: Int64) -> Bool {
         let monotonic = clock.monotonic()
         return state.withLock { state in
-            let isCorrect = state.check.isCorrect(wall: now, monotonic: monotonic)
+            let isCorrect = state.check.compare(wall: now, monotonic: monotonic)
             if !isCorrect { state.forgetsFrom = monotonic + forgetsAfter }
             return isCorrect
         }
@@ -64,8 +64,8 @@ struct ClockCheck: Sendable {
         lastMonotonic = monotonic
     }
 
-    /// Compares the two clocks; called at every use.
-    mutating func isCorrect(wall: Int64, monotonic: Int64) -> Bool {
+    /// Compares the two clocks, at every use; false when the wall clock can't be trusted.
+    mutating func compare(wall: Int64, monotonic: Int64) -> Bool {
         let step = (wall - lastWall) - (monotonic - lastMonotonic)
         lastWall = wall
         lastMonotonic = monotonic

@@ -29,12 +29,6 @@ struct TokenBucket: Sendable {
     /// Takes so many tokens, whether they are there or not; none is given until they have come again.
     mutating func owe(_ tokens: Int) { level -= Int64(tokens) * 1000 }
 
-    /// Whether nothing was taken for so long that the bucket is full again.
-    mutating func isFull(at now: Int64) -> Bool {
-        fill(at: now)
-        return level == Int64(burst) * 1000
-    }
-
     private mutating func fill(at now: Int64) {
         let elapsed = min(max(0, now - filled), 3_600_000)
         filled = now

@@ -47,8 +47,8 @@ package struct EventDeduplicator: Sendable {
 
     package init() {}
 
-    /// Whether the event is new; it is known from now on.
-    package mutating func isNew(_ event: LogEvent, from agent: String) -> Bool {
+    /// Remembers the event; false when it was known.
+    package mutating func note(_ event: LogEvent, from agent: String) -> Bool {
         // An event without a number can't be recognised.
         guard event.sequence > 0 else { return true }
         if seen[agent]?.boot != event.boot {

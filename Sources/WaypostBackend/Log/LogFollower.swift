@@ -289,7 +289,7 @@ package struct LogFollower {
     private mutating func show(_ line: LogLine) -> Bool {
         // A failure report has no number.
         guard !line.isReport else { return emit(line) }
-        guard deduplicator.isNew(line.event, from: line.agent) else { return true }
+        guard deduplicator.note(line.event, from: line.agent) else { return true }
         if let missing = gaps.saw(line.event, from: line.agent) { notice(missing) }
         return emit(line)
     }

@@ -154,7 +154,7 @@ package struct RolloutFleet: Sendable {
             if case .state = content { forget(name) }
             return nil
         }
-        guard isMember(name, content, message) else {
+        guard admit(name, content, message) else {
             // Its health may come later than what else it published.
             if var other = others[name], other.isMember == nil {
                 note(content, message, of: id, at: now, &other.agent)
@@ -209,8 +209,8 @@ package struct RolloutFleet: Sendable {
         others[name] = nil
     }
 
-    /// Whether it is in the group, as far as it has said so; one of which that is not known is remembered.
-    private mutating func isMember(
+    /// Remembers an agent that is not known yet; false as long as it has not said that it is in the group.
+    private mutating func admit(
         _ name: String, _ content: OutboundTopic, _ message: MQTTMessage
     ) -> Bool {
         if group == "all" || agents[name] != nil { return true }

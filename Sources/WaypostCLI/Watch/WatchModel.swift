@@ -49,7 +49,7 @@ struct WatchModel: Sendable {
         switch content {
         case .log:
             for line in LogLine.events(message.payload, from: agent)
-            where deduplicator.isNew(line.event, from: agent) {
+            where deduplicator.note(line.event, from: agent) {
                 add(line.corrected(by: roster.clockError(of: agent, now: now), now: now))
             }
         case .failure:

@@ -148,7 +148,7 @@ struct FleetState: Sendable {
     // MARK: Log
 
     private mutating func saw(event line: LogLine, now: Int64) {
-        guard deduplicator.isNew(line.event, from: line.agent) else { return }
+        guard deduplicator.note(line.event, from: line.agent) else { return }
         // A failure is one line, whichever of its report and its event comes first.
         if line.code == nil || !recent.contains(where: { line.tells(of: $0.line) }) { add(line, now: now) }
         guard let ref = line.event.ref else { return }

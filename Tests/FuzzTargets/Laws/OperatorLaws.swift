@@ -112,7 +112,7 @@ enum OperatorLaws: Laws {
             var events = LogLine.events(message.payload, from: agent)
             if let failure = LogLine.failure(message.payload, from: agent) { events.append(failure) }
             for line in events {
-                _ = deduplicator.isNew(line.event, from: agent)
+                _ = deduplicator.note(line.event, from: agent)
                 _ = query.holds(for: line, now: 0)
                 if let missing = gaps.saw(line.event, from: agent) {
                     shown.texts.append(TerminalText(missing))
