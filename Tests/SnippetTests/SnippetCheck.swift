@@ -26,17 +26,29 @@ import WaypostAgent
 
     @Test func `names only tests that exist`() throws {
         let page = "Sources/WaypostAgent/WaypostAgent.docc/Guarantees.md"
-        let sources = try Place.files(in: "Tests", ending: ".swift").map(Place.text(of:)).joined()
+        let files = try Place.files(in: "Tests", ending: ".swift").map(Place.text(of:))
         var promises: Set<Int> = []
         for line in try Place.text(of: page).split(separator: "\n") where line.hasPrefix("| ") {
             let cells = line.split(separator: "|").map { $0.trimmingCharacters(in: .whitespaces) }
             guard cells.count == 2, cells[1].hasPrefix("`") else { continue }
             promises.formUnion(cells[0].split { !$0.isNumber }.compactMap { Int($0) })
-            let isThere = sources.contains("func \(cells[1])(")
-            #expect(isThere, "\(page) names \(cells[1]), which is no test")
+            let names = cells[1].components(separatedBy: " › ")
+            let isThere =
+                names.count == 2
+                && files.contains { Self.declares(in: $0, suite: names[0], test: names[1]) }
+            #expect(isThere, "\(page) names \(cells[1]), which is no test of such a suite")
         }
         let headings = try Place.text(of: page).split(separator: "\n").count { $0.hasPrefix("### ") }
         #expect(promises == Set(1...headings))
+    }
+
+    /// Whether a file has a suite, or a part of it, with this test; both are in backquotes.
+    private static func declares(in file: String, suite: String, test: String) -> Bool {
+        let word = suite.filter { $0 != "`" }
+        let isSuite = ["struct", "class", "extension"].contains { kind in
+            file.contains("\(kind) \(suite)") || file.contains("\(kind) \(word)")
+        }
+        return isSuite && file.contains("func \(test)(")
     }
 
     @Test func `lists every setting with its default, its range and its meaning`() throws {
