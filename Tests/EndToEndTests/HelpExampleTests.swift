@@ -224,7 +224,12 @@ private final class ExampleScene: Sendable {
                 "rollout", "start", "--group", "lobby", "--file", home + "/map.json", "--id", id, "--dwell",
                 "10m",
             ], environment: ["WAYPOST_BROKER": broker.url])
-        try await command.printed("running")
+        // It says so before the broker has it: the lease is written first, and looked for.
+        try await eventually("the roll-out to be there") {
+            let status = ["rollout", "status", "--group", "lobby", "--json"]
+            let ending = try await RunningCommand.run(status, environment: ["WAYPOST_BROKER": broker.url])
+            return ending.output.contains { $0.contains(id) }
+        }
         if verb == "resume" { _ = try await start("waypost rollout pause --group lobby").ending() }
         return command
     }
