@@ -101,10 +101,11 @@ struct ConsoleCommand: AsyncParsableCommand {
                 let port = channel.localAddress?.port ?? port
                 gates.open(Gatekeeper(token: token, address: address, port: port, proxy: proxy))
                 let base = proxy.map { "https://\($0)" } ?? Self.base(address, port)
+                // The address comes last: who waits for it has read the rest.
                 if let source {
                     // A terminal, and what gathers the output of services, is read by more people than a file.
+                    Terminal.note(TerminalText("the token of the address is the one in \(source)"))
                     Terminal.print(TerminalText("\(base)/"))
-                    Terminal.note(TerminalText("its token is the one in \(source)"))
                 } else {
                     Terminal.print(TerminalText("\(base)/#token=\(token)"))
                 }
