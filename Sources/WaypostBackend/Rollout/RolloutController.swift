@@ -188,7 +188,7 @@ package struct RolloutController: Sendable {
             guard director.isConnected else {
                 throw BackendError(.noBroker, "the broker does not send back what the controller publishes")
             }
-            if let status = director.status(at: last), status.isNews(after: shown, at: last) {
+            if let status = director.publishedStatus(at: last), status.isNews(after: shown, at: last) {
                 shown = (status, last)
                 observe(status)
             }

@@ -470,6 +470,11 @@ extension RolloutDirector {
 
     // MARK: What it looks like
 
+    /// What others can see of it: nil while the broker does not have the control document that it tells of.
+    package func publishedStatus(at now: Int64) -> RolloutStatus? {
+        isPending(groupTopics.control) ? nil : status(at: now)
+    }
+
     package func status(at now: Int64) -> RolloutStatus? {
         guard let control else { return nil }
         var status = RolloutStatus(control, group: group)

@@ -235,7 +235,7 @@ package struct RolloutDirector: Sendable {
         return epoch - known <= RolloutControl.longestJump
     }
 
-    private func isPending(_ topic: String) -> Bool { pending.contains { Self.isOf($0, topic) } }
+    func isPending(_ topic: String) -> Bool { pending.contains { Self.isOf($0, topic) } }
 
     /// Whether what others write into this controller's topics is put right.
     private var isSteering: Bool {
