@@ -106,7 +106,8 @@ let package = Package(
                 .product(name: "Logging", package: "swift-log", condition: whenAgent),
                 .product(name: "Metrics", package: "swift-metrics", condition: whenAgent),
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle", condition: whenAgent),
-            ]),
+            ],
+            swiftSettings: [.define("FAULT_POINTS", .when(configuration: .debug))]),
         .target(
             name: "WaypostBackend",
             dependencies: [
@@ -181,6 +182,12 @@ let package = Package(
                 .product(name: "Logging", package: "swift-log", condition: whenAgent),
             ],
             exclude: ["States"]),
+        .testTarget(
+            name: "WaypostBackendTests",
+            dependencies: [
+                "Waypost", "MQTTLink", "WaypostMessages", "WaypostAgent", "WaypostBackend", "TestSupport",
+                .product(name: "Logging", package: "swift-log", condition: whenAgent),
+            ]),
         // Without its web server, which is there only with the trait; the page is tested by scripts/test --console.
         .testTarget(
             name: "WaypostConsoleTests",

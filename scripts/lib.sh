@@ -71,15 +71,21 @@ run_part() {
 
 # How everything is built that is no release, for all scripts. A module is compiled as a whole, and without an index and
 # debug information: that takes half of the time, and what did not change of a module's interface compiles no other.
-compile_flags=(--disable-index-store -Xswiftc -gnone -Xswiftc -wmo -Xswiftc -num-threads -Xswiftc 2)
+# Nothing is optimised, and assertions hold; the configuration is called release only because in the other one others'
+# packages check themselves: the parser of arguments looks at its declarations so often that a verb takes twice the time.
+compile_flags=(-c release -Xswiftc -Onone -Xswiftc -enable-testing -Xswiftc -DFAULT_POINTS --disable-dead-strip
+    --disable-index-store -Xswiftc -gnone -Xswiftc -num-threads -Xswiftc 2)
 
 # Sets build_flags for the scripts' own folder, .build-scripts, which serves test, check, demo, console and cluster:
 # `swift build "${build_flags[@]}"`. It is not that of `swift build`, whose other flags would compile all of it again.
+# What was built is in .build-scripts/bin.
 #
 # A switch of traits or of strictness compiles all of our own targets again, so the folder keeps to what it was built
 # with once, see build_with.
 shared_build() {
     build_flags=(--scratch-path .build-scripts "${compile_flags[@]}")
+    mkdir -p .build-scripts
+    ln -sfn release .build-scripts/bin
     if [ -e .build-scripts/with-strict ]; then export WAYPOST_STRICT=1; fi
     if [ -e .build-scripts/with-console ]; then build_flags+=(--traits "default,Console"); fi
 }
@@ -91,6 +97,15 @@ build_with() {
     mkdir -p .build-scripts
     for setting in "$@"; do [ -e ".build-scripts/with-$setting" ] || : >".build-scripts/with-$setting"; done
     shared_build
+}
+
+# Sets build_flags for $1: `debug`, the folder above, or `release`, optimised, in one of its own.
+flags_of() {
+    case $1 in
+    debug) shared_build ;;
+    release) build_flags=(--configuration release --scratch-path .build-release) ;;
+    *) fail "--configuration is debug or release, not '$1'" ;;
+    esac
 }
 
 # The version that the sources have, in their one place.

@@ -260,7 +260,7 @@ def main():
     parser.add_argument("--rollout", action="store_true")
     parser.add_argument("--agents", type=int, default=1_000)
     parser.add_argument("--real", type=int, default=10)
-    parser.add_argument("--program", default=str(TOP / ".build-scripts/debug/waypost"))
+    parser.add_argument("--program", default=str(TOP / ".build-scripts/bin/waypost"))
     options = parser.parse_args()
     for each in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(each, interrupted)

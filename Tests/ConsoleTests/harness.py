@@ -14,7 +14,7 @@ from selenium import webdriver
 from selenium.webdriver.chrome.service import Service
 
 TOP = pathlib.Path(__file__).resolve().parents[2]
-PROGRAMS = pathlib.Path(os.environ.get("WAYPOST_CONSOLE_BUILD", TOP / ".build-scripts/debug"))
+PROGRAMS = pathlib.Path(os.environ.get("WAYPOST_CONSOLE_BUILD", TOP / ".build-scripts/bin"))
 LIMIT = 60
 TOKEN = "token-of-the-tests"
 

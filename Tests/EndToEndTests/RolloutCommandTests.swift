@@ -59,7 +59,7 @@ struct RolloutCommandTests {
     @Test func `a plan that did not read all of the fleet speaks against itself`() async throws {
         let scene = try await SimulatedGroup()
         let settings = try BackendConfiguration(broker: scene.broker.url, name: "ops")
-        let map = Relocation(document: RolloutScene.map(42), .map)
+        let map = Relocation(document: MapDocument.map(id: "m-42", revision: 42, entries: []), .map)
         let plan = try await RolloutPlanner(settings, group: "lobby", RolloutOptions(), byteLimit: 4_096)
             .plan(map, id: "r-7")
         #expect(plan.faults.contains { $0.contains("dropped") }, "\(plan.faults)")

@@ -229,18 +229,18 @@ import Testing
         "growing": [("a://x/**", "a://x/x/**")] + (0..<1999).map { ("a://\($0)", "a://x/x") },
     ]
 
+    /// Beside a plain one, by the length of what is written: whatever the machine, ten times as long is another order.
     @Test(.serialized, arguments: adversaries.keys.sorted())
-    func `two thousand entries are compiled quickly whatever their shape`(shape: String) {
-        let pairs = Self.adversaries[shape] ?? []
-        let clock = ContinuousClock()
-        // The best of some, for other tests run beside this one.
-        let time = (0..<5).map { _ in clock.measure { _ = try? plan(pairs) } }.min() ?? .zero
-        #if DEBUG
-        let limit = Duration.seconds(10)
-        #else
-        // The deep one is as large as a map may be: 124 000 components.
-        let limit = Duration.milliseconds(shape == "deep" ? 250 : 50)
-        #endif
-        #expect(time < limit)
+    func `two thousand entries are compiled in proportion to their length whatever their shape`(shape: String)
+        throws
+    {
+        func timePerByte(_ shape: String) throws -> Duration {
+            let pairs = try #require(Self.adversaries[shape])
+            let clock = ContinuousClock()
+            // The best of some, for other tests run beside this one.
+            let times = (0..<3).map { _ in clock.measure { _ = try? plan(pairs) } }
+            return try #require(times.min()) / pairs.reduce(0) { $0 + $1.0.utf8.count + $1.1.utf8.count }
+        }
+        #expect(try timePerByte(shape) < timePerByte("flat") * 10)
     }
 }

@@ -1,11 +1,11 @@
 import Glibc
 
-/// The places between two durable steps at which a debug build can be made to die, so that tests see every crash.
+/// The places between two durable steps at which a build for tests can be made to die, so that they see every crash.
 ///
 /// `WAYPOST_FAULT=after-store` kills the process with SIGKILL the first time it gets there; `after-store:3` the
 /// third time. `WAYPOST_STALL=before-store:1:30000` holds its thread there for 30 s instead, and
 /// `WAYPOST_CLOCK_OFFSET` puts the wall clock forward by so many milliseconds, or back; with the path of a file it is
-/// the 8 bytes there, so that the clock can step while the agent runs. A release build has none of this.
+/// the 8 bytes there, so that the clock can step while the agent runs. A release has none of this.
 enum FaultPoint: String, CaseIterable {
     case beforeStore = "before-store"
     case afterStore = "after-store"
@@ -18,7 +18,7 @@ enum FaultPoint: String, CaseIterable {
     /// By how much the wall clock must be wrong, in milliseconds.
     @inline(__always)
     static var wallClockOffset: Int64 {
-        #if DEBUG
+        #if FAULT_POINTS
         clockFile?.load(as: Int64.self) ?? clockOffset
         #else
         0
@@ -27,14 +27,14 @@ enum FaultPoint: String, CaseIterable {
 
     /// Commands are stored: their acknowledgements leave before the turn of the loop ends.
     static func commandsStored() {
-        #if DEBUG
+        #if FAULT_POINTS
         if wanted?.point == .afterAcknowledge { areCommandsStored.store(true, ordering: .relaxed) }
         #endif
     }
 
     /// The loop has written what there was to write.
     static func turnEnded() {
-        #if DEBUG
+        #if FAULT_POINTS
         if wanted?.point == .afterAcknowledge, areCommandsStored.exchange(false, ordering: .relaxed) {
             afterAcknowledge.reached()
         }
@@ -43,7 +43,7 @@ enum FaultPoint: String, CaseIterable {
 
     /// Dies here if this is the place and the time.
     func reached() {
-        #if DEBUG
+        #if FAULT_POINTS
         if let wanted = Self.wanted, wanted.point == self,
             Self.passed.add(1, ordering: .relaxed).newValue >= wanted.time
         {
@@ -58,7 +58,7 @@ enum FaultPoint: String, CaseIterable {
     }
 }
 
-#if DEBUG
+#if FAULT_POINTS
 import Synchronization
 
 extension FaultPoint {

@@ -52,20 +52,3 @@ extension Site where Agent == AgentProcess {
         try await begin { try AgentProcess("k1", broker: $0.url, arguments: arguments) }
     }
 }
-
-/// A file for one test.
-struct ScratchFile: ~Copyable {
-    let path: String
-
-    init(_ text: String, name: String = "file", mode: Int = 0o600) throws {
-        try self.init(bytes: Array(text.utf8), name: name, mode: mode)
-    }
-
-    init(bytes: [UInt8], name: String = "file", mode: Int = 0o600) throws {
-        path = NSTemporaryDirectory() + "waypost-\(UUID().uuidString)-\(name)"
-        try Data(bytes).write(to: URL(fileURLWithPath: path))
-        try FileManager.default.setAttributes([.posixPermissions: mode], ofItemAtPath: path)
-    }
-
-    deinit { unlink(path) }
-}

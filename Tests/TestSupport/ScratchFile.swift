@@ -1,0 +1,18 @@
+import Foundation
+
+/// A file for one test.
+public struct ScratchFile: ~Copyable {
+    public let path: String
+
+    public init(_ text: String, name: String = "file", mode: Int = 0o600) throws {
+        try self.init(bytes: Array(text.utf8), name: name, mode: mode)
+    }
+
+    public init(bytes: [UInt8], name: String = "file", mode: Int = 0o600) throws {
+        path = NSTemporaryDirectory() + "waypost-\(UUID().uuidString)-\(name)"
+        try Data(bytes).write(to: URL(fileURLWithPath: path))
+        try FileManager.default.setAttributes([.posixPermissions: mode], ofItemAtPath: path)
+    }
+
+    deinit { unlink(path) }
+}
