@@ -162,7 +162,7 @@ struct FloodTests {
         var deduplicator = EventDeduplicator()
         var known: Set<Int64> = []
         var newest: Int64 = 0
-        for _ in 0..<20_000 {
+        for _ in 0..<5_000 {
             // Mostly the next few, at times far ahead, at times from the past.
             let step: Int64 =
                 switch random.next() % 100 {

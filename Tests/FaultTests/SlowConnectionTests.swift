@@ -7,8 +7,8 @@ import WaypostMessages
 
 /// A broker that is real, and a connection to it that takes 1 MB a second.
 @Suite(.aFewAtATime, .timeLimit(.minutes(20))) struct `A slow connection` {
-    // All sixty were under way at once, and the ping's answer behind them: it came after 54 s.
-    @Test func `to a real broker has another sender's reply behind one large message, not behind sixty`()
+    // All were under way at once, and the ping's answer behind them.
+    @Test func `to a real broker has another sender's reply behind one large message, not behind all`()
         async throws
     {
         let broker = try await TestBroker.start()
@@ -29,7 +29,7 @@ import WaypostMessages
         // It stands still until all results are there, however long they take on a busy machine.
         relay.setRate(bytesPerSecond: 0)
         let exp = Int64(Date().timeIntervalSince1970 * 1_000) + 3_600_000
-        let ids = (1...60).map { "large-\($0)" }
+        let ids = (1...12).map { "large-\($0)" }
         for id in ids {
             try await backend.publish(
                 #"{"id":"\#(id)","exp":\#(exp),"type":"call","service":"LedgerService","method":"entries"}"#,

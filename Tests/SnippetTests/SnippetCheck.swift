@@ -26,7 +26,7 @@ import WaypostAgent
 
     @Test func `names only tests that exist`() throws {
         let page = "Sources/WaypostAgent/WaypostAgent.docc/Guarantees.md"
-        let files = try Place.files(in: "Tests", ending: ".swift").map(Place.text(of:))
+        let files = try Place.files(in: "Tests", ending: ".swift").map { try Data(Place.text(of: $0).utf8) }
         var promises: Set<Int> = []
         for line in try Place.text(of: page).split(separator: "\n") where line.hasPrefix("| ") {
             let cells = line.split(separator: "|").map { $0.trimmingCharacters(in: .whitespaces) }
@@ -43,12 +43,11 @@ import WaypostAgent
     }
 
     /// Whether a file has a suite, or a part of it, with this test; both are in backquotes.
-    private static func declares(in file: String, suite: String, test: String) -> Bool {
+    private static func declares(in file: Data, suite: String, test: String) -> Bool {
+        func has(_ words: String) -> Bool { file.range(of: Data(words.utf8)) != nil }
         let word = suite.filter { $0 != "`" }
-        let isSuite = ["struct", "class", "extension"].contains { kind in
-            file.contains("\(kind) \(suite)") || file.contains("\(kind) \(word)")
-        }
-        return isSuite && file.contains("func \(test)(")
+        return has("func \(test)(")
+            && ["struct", "class", "extension"].contains { has("\($0) \(suite)") || has("\($0) \(word)") }
     }
 
     @Test func `lists every setting with its default, its range and its meaning`() throws {

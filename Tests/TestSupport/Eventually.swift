@@ -5,16 +5,18 @@
 /// - Parameters:
 ///   - what: what is waited for, in the words of the failure.
 ///   - progress: how far it has come, where that can be seen before it holds.
-///   - holds: asked every few milliseconds.
+///   - holds: asked every 2 ms at first, and every 50 ms in the end.
 public func eventually(
     _ what: String, within quiet: Duration = Patience.usual, progress: () -> Int = { 0 },
     _ holds: () async throws -> Bool
 ) async throws {
     var patience = Patience(quiet)
     var nextLook = ContinuousClock.now + Patience.look
+    // The longer it lasts the less often it is asked: other tests need the processor more.
+    var pause = Duration.milliseconds(2)
     while try await !holds() {
-        // Other tests need the processor more.
-        try await Task.sleep(for: .milliseconds(5))
+        try await Task.sleep(for: pause)
+        pause = min(pause * 5 / 4, .milliseconds(50))
         guard ContinuousClock.now >= nextLook else { continue }
         nextLook = ContinuousClock.now + Patience.look
         if patience.isOver(at: progress()) { throw Timeout(what: what) }

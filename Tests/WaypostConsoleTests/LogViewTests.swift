@@ -97,11 +97,12 @@ import WaypostMessages
 
     @Test func `lines are kept by bytes too, with texts that can be shown`() {
         var ring = LineRing(maximumBytes: 100_000)
+        let long = String(repeating: "x", count: 1 << 17)
         for number in 1...100 {
             var line = line(number)
-            line.event.message = String(repeating: "x", count: 1 << 20)
-            line.event.url = "a://" + String(repeating: "x", count: 1 << 20)
-            line.event.ref = String(repeating: "x", count: 1 << 20)
+            line.event.message = long
+            line.event.url = "a://" + long
+            line.event.ref = long
             ring.append(line, at: 0)
         }
         #expect((10...40).contains(ring.count))

@@ -64,7 +64,7 @@ package struct RelocationPlan: Sendable {
     /// The same with what is done about what is refused; one whose refusals are kept is for a check alone.
     init(
         _ layers: [RelocationLayer], maximumHops: Int, converters: [String: RouteConverter],
-        ignoresCase: Bool, allowed: RelocationSteps = .ofMap, _ refusals: inout RelocationRefusals
+        ignoresCase: Bool, allowed: RelocationSteps, _ refusals: inout RelocationRefusals
     ) throws(RelocationError) {
         self.maximumHops = maximumHops
         self.allowed = allowed
@@ -371,12 +371,14 @@ package struct RelocationSteps: Sendable {
     /// For all that checking one map, with the layers beside it, may take: 0.3 s.
     ///
     /// Two thousand redirects of URLs take four hundredths of it, as many patterns that stand beside each other a half.
-    static let ofMap = RelocationSteps(left: 30_000_000)
+    package static let ofMap = RelocationSteps(left: 30_000_000)
     /// For all redirects of one open: 10 ms.
     package static let ofOpen = RelocationSteps(left: 1_000_000)
 
     /// Negative when more was taken than there was.
     private(set) var left: Int
+
+    package init(left: Int) { self.left = left }
 
     var areOver: Bool { left < 0 }
 

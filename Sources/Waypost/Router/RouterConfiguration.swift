@@ -52,6 +52,8 @@ public struct RouterConfiguration: Sendable {
     public var relocationContext = RelocationContext()
     /// The clock for deadlines.
     public var clock: any Clock<Duration>
+    /// How much work checking the redirects of all maps may be.
+    package var mapSteps = RelocationSteps.ofMap
 
     /// A configuration; everything has a default.
     public init(

@@ -33,7 +33,7 @@ package struct CompiledRelocation: Sendable {
         let configuration = state.configuration
         plan = try RelocationPlan(
             builtIn + delivered, maximumHops: configuration.maximumHops, converters: configuration.converters,
-            ignoresCase: configuration.ignoresCase, &refusals)
+            ignoresCase: configuration.ignoresCase, allowed: configuration.mapSteps, &refusals)
         for (redirect, place) in plan.redirects {
             for (text, field) in [(redirect.origin.text, "orginPath"), (redirect.target.text, "targetPath")]
             where text.utf8.count > configuration.maximumURLBytes {
@@ -228,7 +228,7 @@ extension RouterState {
     }
 
     private func inactiveRedirects() -> [RelocationReport.Inactive] {
-        var steps = RelocationSteps.ofMap
+        var steps = configuration.mapSteps
         return plan.redirects.compactMap { redirect, place in
             for scheme in [redirect.origin.scheme, redirect.target.scheme] {
                 if let scheme, !allows(scheme: scheme) {

@@ -42,11 +42,15 @@ struct HealthSocket {
     ///
     /// - Throws: ``CommandError`` 3 when no agent answers.
     static func ask(in directory: String, within limit: Duration) throws(CommandError) -> JSONValue {
+        let end = ContinuousClock.now + limit
         let socket = try withSocket(in: directory) { (socket, address, size) throws(CommandError) in
-            guard connect(socket, address, size) == 0 else { throw noAnswer(directory, errno) }
+            while connect(socket, address, size) != 0 {
+                // Others wait to be accepted, as many as may.
+                guard errno == EAGAIN, ContinuousClock.now < end else { throw noAnswer(directory, errno) }
+                usleep(10_000)
+            }
         }
         defer { close(socket) }
-        let end = ContinuousClock.now + limit
         var answer: [UInt8] = []
         var buffer = [UInt8](repeating: 0, count: 65_536)
         while answer.count <= maximumAnswer {
@@ -70,7 +74,7 @@ struct HealthSocket {
         case ENOENT, ECONNREFUSED:
             CommandError(
                 .noReply, "no agent answers in \(directory): none runs there, or it is no `waypost agent`")
-        // Its queue is full: it accepts nothing any more.
+        // It accepted none of those who wait.
         case EAGAIN:
             CommandError(.noReply, "the agent with the state directory \(directory) does not answer")
         default: fault(directory, code)
