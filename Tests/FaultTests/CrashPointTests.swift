@@ -5,7 +5,7 @@ import Waypost
 import WaypostMessages
 
 /// One crash at each place between two durable steps; what follows from the protocol's section on crashes is checked.
-@Suite(.aFewAtATime, .serialized) struct `A crash between two steps` {
+@Suite(.aFewAtATime) struct `A crash between two steps` {
     private static let append =
         #"{"id":"once","ttl":900000,"type":"call","service":"LedgerService","method":"append","args":["entry"]}"#
     private static let put =

@@ -10,7 +10,7 @@ import WaypostMessages
 /// in every other round something else goes wrong before.
 ///
 /// `WAYPOST_SOAK_ROUNDS` sets the number of rounds, 25 unless set; `WAYPOST_SOAK_SEED` repeats a run's choices.
-@Suite(.aFewAtATime, .serialized) struct `Random kills` {
+@Suite(.aFewAtATime) struct `Random kills` {
     /// The rate limit is on: a sender that has too much gets BUSY, and never for what has ended already.
     private static let arguments = [
         "--demo", "--intake-rate", "500", "--intake-burst", "200", "--dedupe-keys", "1000000",

@@ -4,7 +4,7 @@ import Testing
 import Waypost
 import WaypostMessages
 
-@Suite(.aFewAtATime, .serialized) struct `What fails is answered and reported` {
+@Suite(.aFewAtATime) struct `What fails is answered and reported` {
     @Test func `an unknown route gives a 404, a failure report and an error event with the same ref`()
         async throws
     {

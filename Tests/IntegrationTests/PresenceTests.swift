@@ -3,7 +3,7 @@ import Testing
 import Waypost
 import WaypostMessages
 
-@Suite(.aFewAtATime, .serialized) struct `Presence over crashes and absences` {
+@Suite(.aFewAtATime) struct `Presence over crashes and absences` {
     private let state = "waypost/v1/k1/state"
 
     @Test func `birth, the will after kill -9, and a goodbye carry rising epochs`() async throws {

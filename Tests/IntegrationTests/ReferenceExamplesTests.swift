@@ -5,7 +5,7 @@ import Waypost
 import WaypostMessages
 
 /// The examples that TheRouter's documents give, sent word for word through a real broker.
-@Suite(.aFewAtATime, .serialized) struct `The reference documents' examples` {
+@Suite(.aFewAtATime) struct `The reference documents' examples` {
     @Test func `a redirect sent down takes effect, is undone, and a wrong path is repaired`() async throws {
         let broker = try await TestBroker.start()
         let agent = try RunningAgent("k1", broker: broker.url)

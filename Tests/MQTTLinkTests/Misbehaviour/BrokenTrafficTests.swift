@@ -85,7 +85,7 @@ struct BrokenTrafficTests {
     /// The rest of a header comes after a while, or not at all while its beginning waits in a full buffer.
     @Test(arguments: [7, 11])
     func `a flood goes on, wherever the socket's buffer cuts a header`(size: Int) async throws {
-        let count = (4 << 20) / size
+        let count = (2 << 20) / size
         let broker = try FakeBroker { connection in
             let version = try connection.accept()
             // Beside its header and its topic, each of which has a length.
