@@ -11,7 +11,33 @@ struct UsageTests {
         #expect(Set(Verbs.families).isSuperset(of: ["open", "failures", "services", "profile"]))
     }
 
-    /// In a debug build the parser checks the options of a group four times for each group that it is in.
+    /// What the parser looks for itself only in the configuration debug, at each command.
+    @Test func `no command has a name twice, and no argument stands behind one that repeats`() async throws {
+        let dump = try await RunningCommand.run(["--experimental-dump-help"]).output.joined(separator: "\n")
+        var commands = try [#require(JSONValue(parsing: dump, limits: .trustedFile)["command"])]
+        var options = 0
+        while let command = commands.popLast() {
+            commands += command["subcommands"]?.arrayValue ?? []
+            let name = command["commandName"]?.stringValue ?? ""
+            // The parser's own --version gives way to an option of that name.
+            let arguments = (command["arguments"]?.arrayValue ?? []).filter {
+                $0["abstract"] != "Show the version."
+            }
+            let names = arguments.flatMap { argument in
+                (argument["names"]?.arrayValue ?? []).map {
+                    "\($0["kind"]?.text ?? "") \($0["name"]?.text ?? "")"
+                }
+            }
+            options += names.count
+            let twice = Dictionary(grouping: names) { $0 }.filter { $0.value.count > 1 }.keys
+            #expect(twice.isEmpty, "\(name): \(twice)")
+            let positional = arguments.filter { $0["kind"] == "positional" }
+            #expect(positional.dropLast().allSatisfy { $0["isRepeating"] != true }, "\(name)")
+        }
+        #expect(options > 500)
+    }
+
+    /// In the configuration debug the parser checks the options of a group four times for each group that it is in.
     @Test func `no group of options holds another, and no command has one twice`() {
         for command in Verbs.types {
             let groups = Mirror(reflecting: command.init()).children.compactMap {
