@@ -110,8 +110,8 @@ extension RolloutDirector {
         } catch {
             throw BackendError(.notSent, "the control document can't be read by agents: \(error.detail)")
         }
+        guard state.stageBegan() else { return }
         control = first
-        state.stageBegan()
         add(groupTopics.candidate, candidate.payload)
         add(groupTopics.control, first.encoded())
         write("start", why: why)
@@ -175,13 +175,12 @@ extension RolloutDirector {
             // The one before ended just before it published the map.
             perform(.restore(why: back.why), at: now)
         case .takingBack(let back), .restoring(let back): change(nil, "resume", why: back.why)
-        case .promoting: change(nil, "resume", why: nil)
         case _ where next == nil:
             if let action = state.goBack("the broker has lost the new map") { perform(action, at: now) }
+        // Also one that the control document does not tell of: somebody sent the new map in the place of the old one.
+        case .promoting: change(.promoting, "resume", why: nil) { $0.below = .max }
         case .paused(let pause) where pause.isPromoted: promote(why: "resume", at: now)
-        default:
-            state.stageBegan()
-            change(.running, "resume", why: nil)
+        default: if state.stageBegan() { change(.running, "resume", why: nil) }
         }
     }
 
@@ -249,7 +248,7 @@ extension RolloutDirector {
         let numbers = fleet.numbers(without: control.exclude)
         let below = control.stages[stage].below(online: numbers, atLeast: control.below)
         let chosen = fleet.counts.chosen
-        state.stageBegan()
+        guard state.stageBegan() else { return }
         change(.running, "stage", why: why) {
             $0.stage = stage
             $0.below = below
@@ -281,7 +280,7 @@ extension RolloutDirector {
         switch action {
         case .pause(let why): pause(why, at: now)
         case .takeBack(let why):
-            state.returnBegan(why, isRestoring: false, at: now)
+            guard state.returnBegan(why, at: now) else { return }
             fleet.awaitReturn()
             change(.takingBack, "take-back", why: why) { $0.below = 0 }
             returnOrder = control?.order
@@ -291,7 +290,7 @@ extension RolloutDirector {
 
     mutating func promote(why: String, at now: Int64) {
         guard next != nil else { return pause("the broker has lost the new map; start again", at: now) }
-        state.promotionBegan(at: now)
+        guard state.promotionBegan(at: now) else { return }
         change(.promoting, "promote", why: why) {
             $0.below = .max
             $0.stage = max(0, $0.stages.count - 1)
@@ -311,8 +310,8 @@ extension RolloutDirector {
             return state.ends(
                 .paused(why: "\(why); the map before is signed, and can't be sent again without --sign-key"))
         }
+        guard state.returnBegan(why, at: now) else { return }
         highestRevision += 1
-        state.returnBegan(why, isRestoring: true, at: now)
         // In this order: one who goes on from here sees that the map is not there yet.
         change(.takingBack, "restore", why: why) { $0.below = 0 }
         add(groupTopics.map, payload)

@@ -94,9 +94,11 @@ enum RolloutState: Sendable, Hashable {
 
     // MARK: What happened
 
+    // What can't follow here changes nothing. What may follow is on the page Architecture, and a test tries all of it.
+
     /// A controller takes over what another one left.
     mutating func tookOver(_ control: RolloutControl, isPromoted: Bool, isRestored: Bool, at now: Int64) {
-        assert(self == .reading)
+        guard self == .reading else { return }
         let why = control.why ?? control.state.rawValue
         switch control.state {
         case .paused:
@@ -108,10 +110,15 @@ enum RolloutState: Sendable, Hashable {
         }
     }
 
-    /// A stage begins.
-    mutating func stageBegan() {
-        assert(!isOver && !isPromoted)
+    /// A stage begins; false where none can.
+    mutating func stageBegan() -> Bool {
+        switch self {
+        case .reading, .steering: break
+        case .paused(let pause) where !pause.isPromoted: break
+        case .paused, .promoting, .takingBack, .restoring, .tail, .ending, .ended: return false
+        }
         self = .steering
+        return true
     }
 
     /// A gate broke: what of its consequence is left to be done.
@@ -143,9 +150,14 @@ enum RolloutState: Sendable, Hashable {
         }
     }
 
-    mutating func promotionBegan(at now: Int64) {
-        assert(!isOver)
-        self = .promoting(since: now, isPublished: isPromoted)
+    /// All agents get the new map as their own; false where it is over, or where they go back.
+    mutating func promotionBegan(at now: Int64) -> Bool {
+        switch self {
+        case .steering, .paused, .promoting:
+            self = .promoting(since: now, isPublished: isPromoted)
+            return true
+        case .reading, .takingBack, .restoring, .tail, .ending, .ended: return false
+        }
     }
 
     /// The new map was published in the place of the old one.
@@ -155,19 +167,26 @@ enum RolloutState: Sendable, Hashable {
 
     /// Agents have it as their own.
     mutating func promotionEnded(at now: Int64) {
-        assert(isPromoted)
-        self = .tail(since: now)
+        if case .promoting(_, isPublished: true) = self { self = .tail(since: now) }
     }
 
-    mutating func returnBegan(_ why: String, isRestoring: Bool, at now: Int64) {
-        assert(!isOver)
+    /// Agents go back, in the way that ``goBack(_:)`` says; false where there is nothing to go back from.
+    mutating func returnBegan(_ why: String, at now: Int64) -> Bool {
         let back = Return(why: why, since: now)
-        self = isRestoring ? .restoring(back) : .takingBack(back)
+        switch self {
+        case .steering, .paused, .promoting, .tail: self = isPromoted ? .restoring(back) : .takingBack(back)
+        case .restoring: self = .restoring(back)
+        case .reading, .takingBack, .ending, .ended: return false
+        }
+        return true
     }
 
     /// It ends when all is published.
     mutating func ends(_ outcome: RolloutOutcome) {
-        if !isOver { self = .ending(outcome) }
+        switch self {
+        case .paused, .promoting, .takingBack, .restoring, .tail: self = .ending(outcome)
+        case .reading, .steering, .ending, .ended: break
+        }
     }
 
     /// All is published.
@@ -176,5 +195,11 @@ enum RolloutState: Sendable, Hashable {
     }
 
     /// Another controller steers it.
-    mutating func superseded(by name: String) { self = .ended(.superseded(by: name)) }
+    mutating func superseded(by name: String) {
+        switch self {
+        case .steering, .paused, .promoting, .takingBack, .restoring, .tail, .ending:
+            self = .ended(.superseded(by: name))
+        case .reading, .ended: break
+        }
+    }
 }
