@@ -36,7 +36,14 @@ struct FairQueue<Job> {
         owner.flatMap { lines[$0] }.map { $0.running < share } ?? true
     }
 
+    /// Whether an owner that has its turn has jobs; of many owners, the next one.
+    private var isConsistent: Bool {
+        turns.first { _ in true }.map { lines[$0].map { !$0.jobs.isEmpty && $0.running < share } ?? false }
+            ?? true
+    }
+
     mutating func append(_ job: Job, of owner: String?) {
+        defer { assert(isConsistent) }
         guard let owner else { return ownerless.append(job) }
         lines[owner, default: Line()].jobs.append(job)
         if let line = lines[owner], line.jobs.count == 1, line.running < share { turns.append(owner) }
@@ -44,6 +51,7 @@ struct FairQueue<Job> {
 
     /// Takes the next job that may run; ``ended(_:)`` follows.
     mutating func popFirst() -> Job? {
+        defer { assert(isConsistent) }
         if let job = ownerless.popFirst() { return job }
         guard let owner = turns.popFirst(), let job = lines[owner]?.jobs.popFirst() else { return nil }
         lines[owner]?.taken += 1
@@ -54,6 +62,7 @@ struct FairQueue<Job> {
 
     /// A job of this owner begins that was not taken from here; ``ended(_:)`` follows.
     mutating func began(_ owner: String?) {
+        defer { assert(isConsistent) }
         guard let owner else { return }
         lines[owner, default: Line()].running += 1
         if let line = lines[owner], line.running == share { turns.removeAll { $0 == owner } }
@@ -61,6 +70,7 @@ struct FairQueue<Job> {
 
     /// A job of this owner has left its thread.
     mutating func ended(_ owner: String?) {
+        defer { assert(isConsistent) }
         guard let owner, var line = lines[owner] else { return }
         line.running -= 1
         // One more may run; before, none could.

@@ -9,9 +9,16 @@ package struct Queue<Element> {
     package var count: Int { elements.count - first }
     package var isEmpty: Bool { count == 0 }
 
-    package mutating func append(_ element: Element) { elements.append(element) }
+    /// Whether what was taken is no more than there was.
+    private var isConsistent: Bool { first == 0 || first < elements.count }
+
+    package mutating func append(_ element: Element) {
+        defer { assert(isConsistent) }
+        elements.append(element)
+    }
 
     package mutating func popFirst() -> Element? {
+        defer { assert(isConsistent) }
         guard first < elements.count else { return nil }
         defer {
             first += 1
@@ -25,6 +32,7 @@ package struct Queue<Element> {
     }
 
     package mutating func removeAll(where isOne: (Element) -> Bool) {
+        defer { assert(isConsistent) }
         elements.removeFirst(first)
         first = 0
         elements.removeAll(where: isOne)

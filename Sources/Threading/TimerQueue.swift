@@ -21,8 +21,14 @@ package struct TimerQueue {
     /// The entries in memory.
     package var entries: Int { heap.count }
 
+    /// Whether each call has its entry, and the next one is in front.
+    private var isConsistent: Bool {
+        heap.count >= bodies.count && heap.dropFirst().prefix(2).allSatisfy { $0.time >= nextTime }
+    }
+
     /// Adds a call; `wakes` is whether it comes before all others.
     package mutating func add(_ body: @escaping Body, at time: UInt64) -> (UInt64, wakes: Bool) {
+        defer { assert(isConsistent) }
         let before = nextTime
         last += 1
         bodies[last] = body
@@ -32,6 +38,7 @@ package struct TimerQueue {
     }
 
     package mutating func remove(_ number: UInt64) -> Body? {
+        defer { assert(isConsistent) }
         let body = bodies.removeValue(forKey: number)
         if heap.count > 2 * bodies.count + 64 { removeDead() }
         return body
@@ -39,6 +46,7 @@ package struct TimerQueue {
 
     /// The calls whose time has come.
     package mutating func takeDue(at now: UInt64) -> [Body] {
+        defer { assert(isConsistent) }
         var due: [Body] = []
         while let first = heap.first, first.time <= now {
             if let body = bodies.removeValue(forKey: first.number) { due.append(body) }

@@ -63,6 +63,7 @@ final class LinkLoop {
     /// The library had nothing left to write at the start of this turn.
     private var isBetweenPackets = false
     private let whenFinished: @Sendable () -> Void
+    private let exclusive = ExclusiveThread()
 
     init(
         _ configuration: MQTTLinkConfiguration, _ mailbox: Mailbox, _ delegate: any MQTTLinkDelegate,
@@ -128,13 +129,18 @@ final class LinkLoop {
 
     /// False when the delegate has kept the thread: then another is in the loop.
     private func turn(_ readable: Bool, lends: Bool) -> Bool {
+        assert(exclusive.enter())
         isBetweenPackets = handle?.wantsWrite == false
         // The order is the point: read, have it stored, and only then write, with the replies that are there by then.
         if isSocketOpen {
             if readable { keepAlive?.heard(at: now) }
             if readable || mayHaveMore { readBatch() }
         }
+        // When the delegate keeps the thread, another is in here by then.
+        assert(exclusive.leave())
         guard !lends || lend() else { return false }
+        assert(exclusive.enter())
+        defer { assert(exclusive.leave()) }
         hasDelivered = false
         askToAcknowledge()
         runCommands()

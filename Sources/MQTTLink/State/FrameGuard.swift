@@ -48,8 +48,12 @@ struct FrameGuard: Sendable {
     /// Whether the library has read the beginning of a header.
     var isInHeader: Bool { !begun.isEmpty }
 
+    /// Whether the place of the next packet is one.
+    private var isConsistent: Bool { 0...ahead.count ~= first }
+
     /// What waits to be read, from the beginning of a packet on or where ``beganHeader(_:)`` or ``hold(_:)`` ended.
     mutating func saw(_ bytes: UnsafeRawBufferPointer) -> Finding {
+        defer { assert(isConsistent) }
         precondition(
             next == nil, "looked at \(bytes.count) bytes with \(ahead.count - first) packets not read")
         (ahead, first) = ([], 0)
@@ -89,6 +93,7 @@ struct FrameGuard: Sendable {
 
     /// The library was let read, and reported so many packets; returns their bytes.
     mutating func read(reported: Int) -> Int {
+        defer { assert(isConsistent) }
         isReading = reported == 0
         return (0..<reported).reduce(0) { bytes, _ in bytes + removeNext() }
     }
@@ -96,6 +101,7 @@ struct FrameGuard: Sendable {
     /// The next packet was, or will be, read past the library; returns its bytes.
     @discardableResult
     mutating func removeNext() -> Int {
+        defer { assert(isConsistent) }
         guard let next else { return 0 }
         first += 1
         return next.size

@@ -25,7 +25,13 @@ struct InFlight: Sendable {
     /// Whether an acknowledgement of that id must be expected.
     func awaits(_ id: UInt16) -> Bool { entries[id]?.qos == .atLeastOnce }
 
+    /// Whether all are counted.
+    private var isConsistent: Bool {
+        unacknowledged + unwritten == entries.count && 0...entries.count ~= goodbyes
+    }
+
     mutating func sent(_ id: UInt16, _ origin: Origin, _ qos: QoS) {
+        defer { assert(isConsistent) }
         order += 1
         entries[id] = Entry(order: order, origin: origin, qos: qos)
         if qos != .atMostOnce { written.published(order: order) }
@@ -34,6 +40,7 @@ struct InFlight: Sendable {
 
     /// The message with that id is done; `nil` for an unknown id.
     mutating func settled(_ id: UInt16, at now: ContinuousClock.Instant) -> Origin? {
+        defer { assert(isConsistent) }
         guard let entry = entries.removeValue(forKey: id) else { return nil }
         if entry.qos != .atMostOnce { written.answered(order: entry.order, at: now) }
         count(entry.origin, entry.qos, by: -1)
@@ -51,11 +58,13 @@ struct InFlight: Sendable {
 
     /// Gives up the space for more than there are now.
     mutating func releaseMemory() {
+        defer { assert(isConsistent) }
         if entries.isEmpty { (entries, written) = ([:], WrittenOrder()) }
     }
 
     /// Forgets all, oldest first.
     mutating func lostAll() -> [Origin] {
+        defer { assert(isConsistent) }
         let origins = entries.values.sorted { $0.order < $1.order }.map(\.origin)
         self = InFlight()
         return origins

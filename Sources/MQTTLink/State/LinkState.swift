@@ -143,9 +143,16 @@ struct LinkState: Sendable {
         }
     }
 
+    /// Whether each broker that is meant is one of the list, and attempts are counted.
+    private var isConsistent: Bool {
+        [broker, leftBroker, currentAttempt?.broker].allSatisfy { $0.map(brokers.indices.contains) ?? true }
+            && attempts >= currentAttempt?.number ?? 0 && failures >= 0 && (phase != .new || attempts == 0)
+    }
+
     // MARK: What happened
 
     mutating func started(at now: Instant) -> [Action] {
+        defer { assert(isConsistent) }
         precondition(phase == .new, "started in \(phase)")
         for (index, memory) in settings.speaks311 where brokers.indices.contains(index) {
             brokers[index].speaks311Until = now + min(memory.left, settings.versionMemory)
@@ -156,6 +163,7 @@ struct LinkState: Sendable {
 
     /// The CONNACK came, and it was a yes.
     mutating func accepted(sessionPresent: Bool = false, at now: Instant) -> [Action] {
+        defer { assert(isConsistent) }
         guard case .connecting(let attempt, _) = phase else { return [] }
         var memory = brokers[attempt.broker]
         memory.knewSession = sessionPresent
@@ -177,6 +185,7 @@ struct LinkState: Sendable {
 
     /// The broker that has just accepted us keeps no retained will that is delayed: it is asked again, without a delay.
     mutating func willDelayFound(at now: Instant) -> [Action] {
+        defer { assert(isConsistent) }
         guard case .connecting(let attempt, _) = phase, attempt.delaysWill else { return [] }
         brokers[attempt.broker].forgetsDelayedWills = true
         return [.close] + self.attempt(at: now)
@@ -185,6 +194,7 @@ struct LinkState: Sendable {
     /// Messages came and were taken: a broker answers a SUBSCRIBE only behind what it kept for the session, and that
     /// can take longer than an answer may; but not sixty times as long.
     mutating func messagesTaken(at now: Instant) {
+        defer { assert(isConsistent) }
         guard case .subscribing(let attempt, let since, let until) = phase else { return }
         let limit = settings.subscribeTimeout
         phase = .subscribing(attempt, since: since, until: max(until, min(now + limit, since + limit * 60)))
@@ -192,6 +202,7 @@ struct LinkState: Sendable {
 
     /// All SUBACKs came, whatever they say.
     mutating func subscribed(hasRefused: Bool = false, at now: Instant) -> [Action] {
+        defer { assert(isConsistent) }
         guard case .subscribing(let attempt, let since, _) = phase else { return [] }
         brokers[attempt.broker].hasRefusedSubscription = hasRefused
         phase = .online(attempt, since: since)
@@ -205,6 +216,7 @@ struct LinkState: Sendable {
 
     /// The connection, or the attempt to make one, is over.
     mutating func ended(_ cause: Cause, at now: Instant) -> [Action] {
+        defer { assert(isConsistent) }
         switch phase {
         case .new, .waiting, .stopped: return []
         case .leaving:
@@ -219,6 +231,7 @@ struct LinkState: Sendable {
     }
 
     mutating func timePassed(at now: Instant) -> [Action] {
+        defer { assert(isConsistent) }
         guard let deadline, now >= deadline else { return [] }
         switch phase {
         case .connecting, .subscribing: return ended(.timedOut, at: now)
@@ -235,6 +248,7 @@ struct LinkState: Sendable {
 
     /// Whether something listens at the preferred broker; the one that is connected is left for it.
     mutating func probed(isThere: Bool, at now: Instant) -> [Action] {
+        defer { assert(isConsistent) }
         guard case .online(let old, _) = phase, old.broker != 0, settings.prefersFirst else { return [] }
         guard isThere, brokers[0].notBefore.map({ $0 <= now }) ?? true else {
             returnDue = now + returnDelay
@@ -248,6 +262,7 @@ struct LinkState: Sendable {
 
     /// Credentials or certificates are others now: whatever there is of a connection is made again, at once.
     mutating func renewed(at now: Instant) -> [Action] {
+        defer { assert(isConsistent) }
         switch phase {
         case .new, .leaving, .stopped: return []
         case .waiting, .connecting: return [.close] + attempt(at: now)
@@ -258,6 +273,7 @@ struct LinkState: Sendable {
     }
 
     mutating func stopRequested(at now: Instant, within limit: Duration) -> [Action] {
+        defer { assert(isConsistent) }
         switch phase {
         case .online:
             phase = .leaving(until: now + limit)
@@ -275,7 +291,8 @@ struct LinkState: Sendable {
 
     /// The goodbyes are acknowledged, or never will be.
     mutating func goodbyesSettled() -> [Action] {
-        if case .leaving = phase { [.disconnect] } else { [] }
+        defer { assert(isConsistent) }
+        return if case .leaving = phase { [.disconnect] } else { [] }
     }
 
     // MARK: How it goes on

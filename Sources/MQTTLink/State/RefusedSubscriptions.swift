@@ -10,10 +10,14 @@ struct RefusedSubscriptions: Sendable {
 
     init(backoff: Backoff) { self.backoff = backoff }
 
+    /// Whether there is something to try when it is due.
+    private var isConsistent: Bool { due == nil || !subscriptions.isEmpty }
+
     mutating func connectionEnded() { self = RefusedSubscriptions(backoff: backoff) }
 
     /// The broker has answered; these are its answers to all subscriptions.
     mutating func answered(_ results: [SubscriptionResult], at now: Instant) {
+        defer { assert(isConsistent) }
         subscriptions = results.compactMap {
             if case .refused = $0.answer { $0.subscription } else { nil }
         }
@@ -27,6 +31,7 @@ struct RefusedSubscriptions: Sendable {
 
     /// What must be tried now.
     mutating func take(at now: Instant) -> [Subscription] {
+        defer { assert(isConsistent) }
         guard let due, now >= due else { return [] }
         self.due = nil
         return subscriptions

@@ -16,6 +16,7 @@ struct SubscribeRound: Sendable {
     mutating func sent(_ place: Int, id: Int32) { places[id] = place }
 
     mutating func settle(_ place: Int, _ answer: SubscriptionResult.Answer) {
+        defer { assert(results.count == subscriptions.count) }
         results[place] = SubscriptionResult(subscription: subscriptions[place], answer: answer)
     }
 

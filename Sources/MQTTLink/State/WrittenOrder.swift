@@ -21,10 +21,17 @@ struct WrittenOrder: Sendable {
     /// When the oldest was written that is not acknowledged; nil for none, or before it was.
     var oldest: Instant? { start < entries.count ? entries[start].written : nil }
 
-    mutating func published(order: UInt64) { entries.append(Entry(order: order)) }
+    /// Whether what is done was written, and what was written was published.
+    private var isConsistent: Bool { 0...written ~= start && written <= entries.count }
+
+    mutating func published(order: UInt64) {
+        defer { assert(isConsistent) }
+        entries.append(Entry(order: order))
+    }
 
     /// All that was published was written, or what was published before `order` and with it.
     mutating func wrote(upTo order: UInt64 = .max, at now: Instant) {
+        defer { assert(isConsistent) }
         while written < entries.count, entries[written].order <= order {
             entries[written].written = now
             written += 1
@@ -33,6 +40,7 @@ struct WrittenOrder: Sendable {
 
     /// A message has its answer, so it was written, and all before it.
     mutating func answered(order: UInt64, at now: Instant) {
+        defer { assert(isConsistent) }
         wrote(upTo: order, at: now)
         guard let index = index(of: order) else { return }
         entries[index].isDone = true

@@ -79,10 +79,16 @@ public struct NavigationState: Sendable, Hashable, Codable {
     /// How many screens there are.
     package var count: Int { tabs.reduce(0) { $0 + $1.count } + modals.reduce(0) { $0 + $1.count } }
 
+    /// Whether it is one that can be shown, as ``init(from:)`` wants.
+    private var isConsistent: Bool {
+        tabs.indices.contains(selectedTab) && modals.allSatisfy { !$0.isEmpty }
+    }
+
     /// Shows a screen as its presentation says.
     ///
     /// - Throws: ``Failure`` when the tab does not exist or has another root, or when there are too many screens.
     package mutating func show(_ screen: Screen) throws(Failure) {
+        defer { assert(isConsistent) }
         guard
             count + screen.parents.count < Self.maximumScreens
                 || screen.presentation.jumpType == .windowNavRoot
@@ -109,6 +115,7 @@ public struct NavigationState: Sendable, Hashable, Codable {
     ///
     /// - Throws: ``Failure`` when the tab does not exist.
     package mutating func move(_ move: NavigationMove) throws(Failure) -> Bool {
+        defer { assert(isConsistent) }
         let before = self
         switch move {
         case .back: pop()
@@ -129,6 +136,7 @@ public struct NavigationState: Sendable, Hashable, Codable {
     /// A modal that is then empty closes.
     @discardableResult
     package mutating func pop() -> Screen? {
+        defer { assert(isConsistent) }
         guard var modal = modals.popLast() else {
             return tabs[selectedTab].count > 1 ? tabs[selectedTab].removeLast() : nil
         }
@@ -140,7 +148,8 @@ public struct NavigationState: Sendable, Hashable, Codable {
     /// Closes the modal in front with all its screens; false when there is none.
     @discardableResult
     package mutating func dismiss() -> Bool {
-        modals.popLast() != nil
+        defer { assert(isConsistent) }
+        return modals.popLast() != nil
     }
 
     /// `{"tabs":[[screen]],"selected":n,"modals":[[screen]],"top":name}`.

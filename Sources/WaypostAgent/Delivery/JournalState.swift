@@ -108,12 +108,19 @@ struct JournalState: Sendable {
         counters.droppedReports = quota.dropped
     }
 
+    /// Whether what is counted goes with what waits.
+    private var isConsistent: Bool {
+        receivedCount >= received.count && waitingReplyBytes >= 0 && overflow >= 0
+            && 0...limits.outboxRecords ~= waitingReports && (gatheredReplies.isEmpty || !isDurable)
+    }
+
     // MARK: What happened
 
     /// Commands came, which the next commit takes before anything else.
     ///
     /// - Returns: False when too many wait for that, or the journal is closed.
     mutating func commandsReceived(_ commands: [NewCommand]) -> Bool {
+        defer { assert(isConsistent) }
         guard !isClosed, receivedCount + commands.count < limits.commitEntries else { return false }
         received += commands
         receivedCount += commands.count
@@ -122,7 +129,8 @@ struct JournalState: Sendable {
 
     /// A handler is about to start, or a gate holds its command: the caller waits until that is on disk.
     mutating func handlerStarted(_ step: Entry, isGathering: Bool) -> Next {
-        append([step], isDurable ? .here : .deferred, isGathering)
+        defer { assert(isConsistent) }
+        return append([step], isDurable ? .here : .deferred, isGathering)
     }
 
     /// Commands have ended.
@@ -134,6 +142,7 @@ struct JournalState: Sendable {
     mutating func resultsProduced(
         _ results: [Entry], _ statuses: some Sequence<Code.Status>, isFree: Bool, isGathering: Bool
     ) -> (Next, [OutboxItem]) {
+        defer { assert(isConsistent) }
         for status in statuses { counters.ended[status, default: 0] += 1 }
         waitingReplyBytes += Self.replyBytes(results)
         let next = append(results, isFree ? .here : .soon, isGathering)
@@ -146,6 +155,7 @@ struct JournalState: Sendable {
 
     /// Something failed; it is reported once that is on disk.
     mutating func failureOccurred(_ report: FailureReport, isGathering: Bool) -> Next {
+        defer { assert(isConsistent) }
         // On a full disk nothing leaves the queue.
         guard waitingReports < limits.outboxRecords else {
             overflow += 1
@@ -157,12 +167,14 @@ struct JournalState: Sendable {
 
     /// The broker has replies and reports: after a crash before that is on disk they go out once more, so it can wait.
     mutating func replyAcknowledged(_ entries: [Entry], isGathering: Bool) -> Next {
-        append(entries, .deferred, isGathering)
+        defer { assert(isConsistent) }
+        return append(entries, .deferred, isGathering)
     }
 
     /// A reply is too large for the broker, or a stored report is damaged.
     mutating func storedMessageChanged(_ entry: Entry, isGathering: Bool) -> Next {
-        append([entry], .soon, isGathering)
+        defer { assert(isConsistent) }
+        return append([entry], .soon, isGathering)
     }
 
     private mutating func append(_ entries: [Entry], _ urgency: Urgency, _ isGathering: Bool) -> Next {
@@ -185,12 +197,14 @@ struct JournalState: Sendable {
 
     /// What waits goes with a commit after a moment.
     mutating func startTimer() -> Next {
+        defer { assert(isConsistent) }
         defer { isTimed = true }
         return isTimed ? .nothing : .wait(flushes: flushes)
     }
 
     /// The moment is over.
     mutating func timePassed(since start: Int) -> Next {
+        defer { assert(isConsistent) }
         // What waits now came later.
         if flushes != start, waiting.isEmpty, !deferred.isEmpty { return .wait(flushes: flushes) }
         isTimed = false
@@ -200,12 +214,14 @@ struct JournalState: Sendable {
 
     /// The calling thread has gathered enough: what to do, and replies that go out without a commit.
     mutating func gatheringEnded() -> (Next, [OutboxItem]) {
+        defer { assert(isConsistent) }
         defer { gatheredReplies = [] }
         return (waiting.isEmpty ? .nothing : commit(.commit), gatheredReplies)
     }
 
     /// What was deferred goes with the next commit.
     mutating func flush() {
+        defer { assert(isConsistent) }
         flushes += 1
         // Moved where that can be, and not copied.
         if waiting.isEmpty { swap(&waiting, &deferred) } else { waiting += deferred }
@@ -214,12 +230,14 @@ struct JournalState: Sendable {
 
     /// Takes nothing more.
     mutating func close() {
+        defer { assert(isConsistent) }
         isClosed = true
         flush()
     }
 
     /// The last commit has failed: what waits will not be on disk.
     mutating func giveUp() -> [Entry] {
+        defer { assert(isConsistent) }
         defer { waiting = [] }
         return waiting
     }
@@ -236,6 +254,7 @@ struct JournalState: Sendable {
     ///
     /// - Parameter steps: how much else it writes; 0 when it is there for the entries.
     mutating func commitBegan(_ steps: Int) -> JournalBatch {
+        defer { assert(isConsistent) }
         // Entries that could not be stored keep nothing else from the disk.
         let takesEntries = steps == 0 || !isFailing
         if takesEntries, !isDurable || deferred.count >= Self.batchSize { flush() }
@@ -258,6 +277,7 @@ struct JournalState: Sendable {
     ///
     /// - Parameter repeated: rows whose replies go out again.
     mutating func committed(_ batch: JournalBatch, repeated: [Int64]) {
+        defer { assert(isConsistent) }
         if !batch.entries.isEmpty { isFailing = false }
         quota = batch.quota
         // Those that came while this was being written too: it may be the last commit for long.
@@ -272,6 +292,7 @@ struct JournalState: Sendable {
 
     /// All of it goes back to its place, and is tried again; called before another commit begins.
     mutating func commitFailed(_ batch: JournalBatch) -> Next {
+        defer { assert(isConsistent) }
         received = batch.received + received
         guard batch.takesEntries else { return .nothing }
         isFailing = true
@@ -282,6 +303,7 @@ struct JournalState: Sendable {
 
     /// The thread that commits has done so; true when it must commit what came meanwhile.
     mutating func committerEnded() -> Bool {
+        defer { assert(isConsistent) }
         if committer != .more { committer = .none }
         return committer == .more
     }

@@ -35,7 +35,11 @@ struct OutboxLines: Sendable {
         if isEmpty { self = OutboxLines() }
     }
 
+    /// Whether each line that has something has its turn.
+    private var isConsistent: Bool { turns.count == lines.count && count >= lines.count }
+
     mutating func append(_ entry: Entry) {
+        defer { assert(isConsistent) }
         let line = entry.item.line
         if lines[line]?.append(entry) == nil {
             lines[line] = [entry]
@@ -46,6 +50,7 @@ struct OutboxLines: Sendable {
 
     /// Puts an entry back to its place, and its line in front of the others: its turn was for nothing.
     mutating func putBack(_ entry: Entry) {
+        defer { assert(isConsistent) }
         let line = entry.item.line
         if lines[line] == nil { turns.prepend(line) }
         var entries = lines.removeValue(forKey: line) ?? []
@@ -56,6 +61,7 @@ struct OutboxLines: Sendable {
 
     /// Takes the next message that may go beside what is under way.
     mutating func next(beside traffic: OutboxTraffic) -> Next {
+        defer { assert(isConsistent) }
         for index in turns.indices {
             let line = turns[index]
             guard let place = lines.index(forKey: line), let first = lines.values[place].first else {

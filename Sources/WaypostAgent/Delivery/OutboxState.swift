@@ -116,14 +116,23 @@ struct OutboxState: Sendable {
 
     /// Gives up the space for more than there are now.
     mutating func releaseMemory() {
+        defer { assert(isConsistent) }
         if underWay.isEmpty { underWay = [:] }
         for index in queues.indices { queues[index].releaseMemory() }
+    }
+
+    /// Whether what is counted goes with what waits and what is under way.
+    private var isConsistent: Bool {
+        inMemory.stored >= 0 && inMemory.volatile >= 0 && (isOnline || underWay.isEmpty)
+            && (retrying.isEmpty || retryDue != nil)
+            && documents.allSatisfy { (isOnline || $0.underWay == nil) && ($0.due == nil || retryDue != nil) }
     }
 
     // MARK: Coming in
 
     /// Takes a message; false when it is dropped, because too much waits that is not stored.
     mutating func enqueued(_ item: OutboxItem) -> Bool {
+        defer { assert(isConsistent) }
         let line = item.line
         let own = inMemoryOf[line] ?? Held()
         // On disk a repeated one could not be distinguished from the delivery that is in flight, whose end would be its end too.
@@ -186,6 +195,7 @@ struct OutboxState: Sendable {
     ///
     /// - Parameter version: from a counter that was read before the document was made.
     mutating func published(_ message: MQTTMessage, version: UInt64) {
+        defer { assert(isConsistent) }
         guard let index = documents.firstIndex(where: { $0.message.topic == message.topic }) else {
             return documents.append(Document(version: version, message: message))
         }
@@ -200,11 +210,13 @@ struct OutboxState: Sendable {
 
     /// There may be messages of this line on disk that are not in memory.
     mutating func storedEarlier(_ line: OutboxItem.Line) {
+        defer { assert(isConsistent) }
         if !unread.contains(line) { unread.append(line) }
     }
 
     /// The line to read from disk now, with the messages of it that are in memory already; one at a time.
     mutating func lineToRead() -> (line: OutboxItem.Line, known: Set<Int64>)? {
+        defer { assert(isConsistent) }
         guard isOnline, reading == nil, inMemory.stored <= memoryBytes,
             let index = unread.firstIndex(where: { !queues[$0.kind.rawValue].has($0) })
         else { return nil }
@@ -223,6 +235,7 @@ struct OutboxState: Sendable {
 
     /// Messages were read from disk; `isAll` when there were no more.
     mutating func read(_ items: [OutboxItem], of line: OutboxItem.Line, isAll: Bool) {
+        defer { assert(isConsistent) }
         let isStale = reading?.isStale ?? false
         reading = nil
         for item in items { append(item) }
@@ -230,11 +243,15 @@ struct OutboxState: Sendable {
     }
 
     /// Reading failed; it is tried again with the next change.
-    mutating func readFailed() { reading = nil }
+    mutating func readFailed() {
+        defer { assert(isConsistent) }
+        reading = nil
+    }
 
     // MARK: The connection
 
     mutating func connected(receiveMaximum: Int) {
+        defer { assert(isConsistent) }
         isOnline = true
         window = max(1, min(configuredWindow, receiveMaximum))
         // Another broker, or other rules: what was refused gets another chance.
@@ -245,6 +262,7 @@ struct OutboxState: Sendable {
 
     /// Everything that was under way goes back to its place, because the broker may not have it.
     mutating func disconnected() {
+        defer { assert(isConsistent) }
         isOnline = false
         // The last first, so that of each line the first has the turn.
         for entry in underWay.values.sorted(by: { $0.token > $1.token }) {
@@ -260,6 +278,7 @@ struct OutboxState: Sendable {
 
     /// What may be handed to the link now.
     mutating func messagesToSend() -> [OutgoingMessage] {
+        defer { assert(isConsistent) }
         guard isOnline else { return [] }
         var sending: [OutgoingMessage] = []
         var free = window - underWay.count - documents.count { $0.underWay != nil }
@@ -293,6 +312,7 @@ struct OutboxState: Sendable {
     ///
     /// - Parameter now: a clock that only goes forward, in milliseconds.
     mutating func settled(_ receipt: PublishReceipt, at now: Int64) -> Settled? {
+        defer { assert(isConsistent) }
         if let index = documents.firstIndex(where: { $0.underWay == receipt.token }) {
             return settled(document: index, receipt.result, at: now)
         }
@@ -326,6 +346,7 @@ struct OutboxState: Sendable {
 
     /// Nothing smaller can stand for what was ``Settled/tooLarge(_:)``: it waits for the next connection.
     mutating func keep(_ item: OutboxItem) {
+        defer { assert(isConsistent) }
         count(item, 1)
         parked.append(Entry(token: nextToken, item: item))
         nextToken += 1
@@ -362,6 +383,7 @@ struct OutboxState: Sendable {
 
     /// Sends again what was refused for a reason that may pass and whose pause is over by `now`.
     mutating func retry(at now: Int64) {
+        defer { assert(isConsistent) }
         let waiting = retrying
         retrying = waiting.filter { $0.due > now }
         for (entry, due) in waiting where due <= now { putBack(entry) }

@@ -28,12 +28,17 @@ struct OutboxTraffic: Sendable {
         return bytes == 0 || bytes + item.bytes <= maximum ? .now : .later
     }
 
+    /// Whether the lines have together what is under way.
+    private var isConsistent: Bool { bytes >= 0 && (bytes == 0) == ofLine.isEmpty }
+
     mutating func sent(_ item: OutboxItem) {
+        defer { assert(isConsistent) }
         bytes += item.bytes
         ofLine[item.line, default: 0] += item.bytes
     }
 
     mutating func ended(_ item: OutboxItem) {
+        defer { assert(isConsistent) }
         bytes -= item.bytes
         guard let place = ofLine.index(forKey: item.line) else { return }
         ofLine.values[place] -= item.bytes

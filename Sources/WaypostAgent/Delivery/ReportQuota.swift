@@ -38,6 +38,11 @@ struct ReportQuota: Sendable {
         return use.records >= share.records || use.bytes >= share.bytes
     }
 
+    /// Whether what is taken is what the reports take.
+    private var isConsistent: Bool {
+        taken.records == reports.count && taken.bytes >= 0 && takenBy.count <= reports.count
+    }
+
     /// Whether a report may be stored; one that may not is counted.
     mutating func admits(of sender: String? = nil) -> Bool {
         if isFull {
@@ -52,10 +57,12 @@ struct ReportQuota: Sendable {
 
     /// Reports that never got as far as the disk.
     mutating func lost(_ count: Int64) {
+        defer { assert(isConsistent) }
         if count > 0 { droppedOf[nil, default: 0] += count }
     }
 
     mutating func stored(_ sequence: Int64, bytes: Int, of sender: String? = nil) {
+        defer { assert(isConsistent) }
         taken.records += 1
         taken.bytes += bytes
         reports[sequence] = (bytes, sender)
@@ -65,6 +72,7 @@ struct ReportQuota: Sendable {
     }
 
     mutating func removed(_ sequence: Int64) {
+        defer { assert(isConsistent) }
         guard let (bytes, sender) = reports.removeValue(forKey: sequence) else { return }
         taken.records -= 1
         taken.bytes -= bytes

@@ -74,9 +74,19 @@ struct LaneQueues: Sendable {
 
     var isIdle: Bool { count == 0 }
 
+    /// Whether all that is counted waits or runs.
+    ///
+    /// While there are many lanes, not all are looked at with each step.
+    private var isConsistent: Bool {
+        guard lanes.count + pending.count <= 16 else { return count >= running.count + pending.count }
+        let waiting = lanes.values.reduce(0) { $0 + $1.waiting.count }
+        return count == pending.values.reduce(running.count + waiting) { $0 + $1.count }
+    }
+
     // MARK: Running
 
     mutating func admitted(_ job: CommandJob, at now: Int64) -> [Action] {
+        defer { assert(isConsistent) }
         count += 1
         let lane = job.lane
         guard let place = lanes.index(forKey: lane) else {
@@ -96,6 +106,7 @@ struct LaneQueues: Sendable {
 
     /// A thread has taken a command.
     mutating func began(_ sequence: Int64) {
+        defer { assert(isConsistent) }
         guard let index = running.index(forKey: sequence) else { return }
         running.values[index].hasBegun = true
     }
@@ -111,6 +122,7 @@ struct LaneQueues: Sendable {
 
     /// A handler is about to begin: the last moment to see that its command was canceled, or that its time is over.
     mutating func handlerBegins(_ sequence: Int64, isIdempotent: Bool, at now: Int64) -> Beginning {
+        defer { assert(isConsistent) }
         if let ended = endBeforeBegin(sequence, at: now) { return .ended(ended) }
         guard let entry = running[sequence], !isIdempotent || entry.wasHeld else { return .begin }
         // The time for which it is stored does not count.
@@ -120,6 +132,7 @@ struct LaneQueues: Sendable {
 
     /// The step is stored; nil when the handler begins now.
     mutating func stepCommitted(_ sequence: Int64, at now: Int64) -> [Action]? {
+        defer { assert(isConsistent) }
         resumeDeadline(of: sequence, at: now)
         return endBeforeBegin(sequence, at: now)
     }
@@ -134,6 +147,7 @@ struct LaneQueues: Sendable {
     ///
     /// What is held beyond its space ends.
     mutating func held(_ sequence: Int64, _ isHeld: Bool, at now: Int64) -> [Action] {
+        defer { assert(isConsistent) }
         guard let index = running.index(forKey: sequence), running.values[index].isHeld != isHeld else {
             return []
         }
@@ -156,6 +170,7 @@ struct LaneQueues: Sendable {
 
     /// It is on disk that a command is held: it leaves its lane, unless it has gone on by now.
     mutating func heldCommitted(_ sequence: Int64, at now: Int64) -> [Action] {
+        defer { assert(isConsistent) }
         guard let entry = running[sequence], entry.isHeld else { return [] }
         var actions: [Action] = []
         leave(entry.job, at: now, &actions)
@@ -173,6 +188,7 @@ struct LaneQueues: Sendable {
     }
 
     mutating func finished(_ sequence: Int64, _ result: CommandResult, at now: Int64) -> [Action] {
+        defer { assert(isConsistent) }
         guard let entry = removeRunning(sequence) else { return [] }
         let ended = EndedCommand(job: entry.job, result: result, milliseconds: max(0, now - entry.started))
         var actions: [Action] = []
@@ -190,6 +206,7 @@ struct LaneQueues: Sendable {
 
     /// It is on disk that a command has ended: what ends the agent now is the next one of its lane.
     mutating func endCommitted(_ job: CommandJob, at now: Int64) -> [Action] {
+        defer { assert(isConsistent) }
         var actions: [Action] = []
         leave(job, at: now, &actions)
         return actions
@@ -236,6 +253,7 @@ struct LaneQueues: Sendable {
 
     /// A command could not be started, because the agent stops: it stays on disk for the next start.
     mutating func leftOnDisk(_ sequence: Int64) {
+        defer { assert(isConsistent) }
         _ = removeRunning(sequence)
     }
 
@@ -294,6 +312,7 @@ struct LaneQueues: Sendable {
     }
 
     mutating func cancel(id: String, by sender: String, at now: Int64) -> (Cancellation, [Action]) {
+        defer { assert(isConsistent) }
         if let sequence = running.first(where: {
             $0.value.job.id == id && $0.value.job.sender == sender
         })?.key {
@@ -329,6 +348,7 @@ struct LaneQueues: Sendable {
 
     /// Checks times: work that takes long is announced, work that waited too long is ended.
     mutating func ticked(at now: Int64) -> [Action] {
+        defer { assert(isConsistent) }
         var actions: [Action] = []
         for (sequence, entry) in running
         where entry.waitingSince == nil && now - entry.started >= deadline {
@@ -362,6 +382,7 @@ struct LaneQueues: Sendable {
 
     /// Drops everything that waits, because the agent stops; it is on disk and runs at the next start.
     mutating func stopped() {
+        defer { assert(isConsistent) }
         for place in lanes.indices {
             count -= lanes.values[place].waiting.count
             lanes.values[place].waiting = []

@@ -62,7 +62,13 @@ struct RunningSpace: Sendable {
         add(isHeld ? Use(running: -bytes, held: bytes) : Use(running: bytes, held: -bytes), sender)
     }
 
+    /// Whether no more has ended than began.
+    private var isConsistent: Bool {
+        total.running >= 0 && total.held >= 0 && (!senders.isEmpty || total == Use())
+    }
+
     private mutating func add(_ use: Use, _ sender: String) {
+        defer { assert(isConsistent) }
         guard use != Use() else { return }
         total.running += use.running
         total.held += use.held

@@ -58,6 +58,7 @@ final class Intake: Sendable {
     let reporter: Reporter
     let connections: Connections
     let state: Guarded<IntakeState>
+    private let exclusive = ExclusiveThread()
     private let hasOwn = Atomic(false)
     private let decodedSpace = DecodedSpace()
 
@@ -111,6 +112,8 @@ final class Intake: Sendable {
 
     /// Whether what was taken may be acknowledged: what is not on disk yet is stored before this returns.
     func mayAcknowledge() -> BatchDecision {
+        assert(exclusive.enter())
+        defer { assert(exclusive.leave()) }
         do throws(StoreError) {
             try connections.commitReceived()
         } catch {
@@ -126,6 +129,8 @@ final class Intake: Sendable {
     }
 
     private func takeAll(_ batch: [MQTTMessage]) -> Bool {
+        assert(exclusive.enter())
+        defer { assert(exclusive.leave()) }
         let now = clock.wall()
         var commands: [ReceivedCommand] = []
         // Most of a batch have the same topic.

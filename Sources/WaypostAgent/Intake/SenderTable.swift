@@ -91,6 +91,7 @@ struct SenderTable: Sendable {
     private mutating func use<Result>(
         _ name: String, at now: Int64, _ body: (inout Sender) -> Result
     ) -> Result {
+        defer { assert(senders.count <= maximum) }
         uses += 1
         if senders[name] == nil, senders.count >= maximum { forgetSilent() }
         var sender = senders[name] ?? Sender(rate: rate, burst: burst, at: now, lastSeen: uses)

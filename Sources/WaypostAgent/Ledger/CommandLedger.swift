@@ -12,6 +12,7 @@ final class CommandLedger: Sendable {
     private let topics: Topics
     private let clock: AgentClock
     private let state: Guarded<LedgerState>
+    private let exclusive = ExclusiveThread()
     /// When the first id of a sender is forgotten whose share is used up, and when that was read.
     private let firstEnds = Guarded<[String: (end: Int64, read: Int64)]>([:])
 
@@ -40,6 +41,8 @@ final class CommandLedger: Sendable {
     func look(
         up commands: ArraySlice<ReceivedCommand>, whenInFlight: () -> Bool
     ) throws(StoreError) -> [LedgerState.Finding] {
+        assert(exclusive.enter())
+        defer { assert(exclusive.leave()) }
         var found = state.withLock { state in commands.map { state.inFlight($0) } }
         if found.contains(where: { $0 != nil }), whenInFlight() {
             found = state.withLock { state in commands.map { state.inFlight($0) } }

@@ -40,13 +40,18 @@ struct LedgerState: Sendable {
         self.lastSequence = lastSequence
     }
 
+    /// Whether each command without a result has its space.
+    private var isConsistent: Bool { keys.count <= open.count && shares.total.waiting == open.count }
+
     /// Ids of an earlier run.
     mutating func storedEarlier(_ use: InboxUsage, of sender: String) {
+        defer { assert(isConsistent) }
         shares.storedEarlier(use, of: sender)
     }
 
     /// A command of an earlier run has no result.
     mutating func unfinishedEarlier(_ sequence: Int64, _ bytes: Int, of sender: String) {
+        defer { assert(isConsistent) }
         open[sequence] = Open(key: nil, sender: sender, bytes: bytes)
         shares.unfinishedEarlier(bytes, of: sender)
     }
@@ -64,6 +69,7 @@ struct LedgerState: Sendable {
     mutating func commandReceived(
         _ command: ReceivedCommand, stored: KnownCommand?, refusal: Failure?
     ) -> Finding {
+        defer { assert(isConsistent) }
         // Known first, whatever else is wrong with it: a known id never gets a second, different terminal status. In
         // flight it is when it came twice in one batch.
         if let known = keys[command.key] ?? stored { return Self.finding(command, beside: known) }
@@ -84,6 +90,7 @@ struct LedgerState: Sendable {
 
     /// New commands could not be stored.
     mutating func notCommitted(_ sequences: [Int64]) {
+        defer { assert(isConsistent) }
         for sequence in sequences {
             guard let command = close(sequence) else { continue }
             shares.release(command.bytes, of: command.sender)
@@ -92,6 +99,7 @@ struct LedgerState: Sendable {
 
     /// The results of commands are on disk; the bytes are those of the replies.
     mutating func resultsCommitted(_ results: [(sequence: Int64, bytes: Int)]) {
+        defer { assert(isConsistent) }
         for (sequence, bytes) in results {
             guard let command = close(sequence) else { continue }
             shares.ended(command.bytes, reply: bytes, of: command.sender)

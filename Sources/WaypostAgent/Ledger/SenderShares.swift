@@ -92,6 +92,7 @@ struct SenderShares: Sendable {
     }
 
     private mutating func add(_ use: Use, to sender: String, times sign: Int = 1) {
+        defer { assert(total.waiting >= 0 && total.waitingBytes >= 0) }
         total.add(use, times: sign)
         guard let place = senders.index(forKey: sender) else {
             return senders[sender, default: Use()].add(use, times: sign)

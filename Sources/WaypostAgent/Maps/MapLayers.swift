@@ -48,6 +48,12 @@ package struct MapLayers: Sendable {
         }
     }
 
+    /// Whether each document lies in its place, and none is both taken and left out.
+    private var isConsistent: Bool {
+        stored.allSatisfy { $0.value.layer == $0.key } && untrusted.isDisjoint(with: stored.keys)
+            && reverted.isSubset(of: order)
+    }
+
     // MARK: Candidates
 
     /// All keys, the later over the earlier.
@@ -74,6 +80,7 @@ package struct MapLayers: Sendable {
         _ document: MapDocument, of key: String, for audience: Audience, digest: [UInt8], bytes: Int,
         by author: String?, at now: Int64, isClockCorrect: Bool
     ) throws(Failure) {
+        defer { assert(isConsistent) }
         if let named = document.audience, named != audience.description {
             throw Failure(.badField, "aud is \(named.quoted), the topic is \(audience)'s")
         }
@@ -106,6 +113,7 @@ package struct MapLayers: Sendable {
 
     /// Takes what is on disk, except what is not signed as it must be.
     mutating func restore(_ records: [MapRecord], trusted: TrustedKeys) {
+        defer { assert(isConsistent) }
         for record in records {
             if !trusted.arePinned || record.signers.allSatisfy(trusted.areEnough) {
                 stored[record.layer] = record
@@ -141,12 +149,16 @@ package struct MapLayers: Sendable {
     }
 
     /// Leaves out every layer that ends at some time: the clock can't say whether that has come.
-    mutating func revertAllThatEnd() { reverted = Set(order.filter { record(of: $0)?.expires != nil }) }
+    mutating func revertAllThatEnd() {
+        defer { assert(isConsistent) }
+        reverted = Set(order.filter { record(of: $0)?.expires != nil })
+    }
 
     /// Leaves out what has expired, when `reverts`; returns what must be reported now.
     mutating func timePassed(
         wall now: Int64, monotonic: Int64, every interval: Int64, reverts: Bool
     ) -> [Expired] {
+        defer { assert(isConsistent) }
         let over = expired(at: now)
         let due = over.filter { monotonic - (reported[$0.name] ?? .min / 2) >= interval }
         for layer in due { reported[layer.name] = monotonic }
@@ -157,6 +169,7 @@ package struct MapLayers: Sendable {
 
     /// Leaves out what has expired.
     mutating func revertExpired(at now: Int64) {
+        defer { assert(isConsistent) }
         let over = Set(expired(at: now).map(\.name))
         reverted = Set(order.filter { record(of: $0) != nil && over.contains(name(of: $0)) })
     }
@@ -173,6 +186,7 @@ package struct MapLayers: Sendable {
         _ document: MapDocument, on key: String, for audience: Audience, digest: [UInt8], bytes: Int,
         by author: String?, at now: Int64, isClockCorrect: Bool
     ) throws(Failure) -> Bool {
+        defer { assert(isConsistent) }
         if let named = document.audience, named != audience.description {
             throw Failure(.badField, "aud is \(named.quoted), the topic is \(audience)'s")
         }
@@ -315,6 +329,7 @@ package struct MapLayers: Sendable {
     /// Remembers a refused document; false when that very one was refused before for the same reason, and then it is
     /// the newest again.
     package mutating func remember(_ document: AppliedMap.Refused) -> Bool {
+        defer { assert(isConsistent) }
         let known = refused[document.layer]
         guard known?.digest != document.digest || known?.code != document.code else {
             refused[document.layer]?.at = document.at

@@ -104,6 +104,8 @@ extension RelocationMaps {
     ///
     /// - Parameter delayed: Whether reports are spread: many agents change at once.
     func decide(delayed: Bool) {
+        assert(exclusive.enter())
+        defer { assert(exclusive.leave()) }
         let now = clock.monotonic()
         var (layers, rollouts) = state.withLock { ($0.layers, $0.rollouts) }
         guard !rollouts.isEmpty else { return }
@@ -215,6 +217,8 @@ extension RelocationMaps {
 
     /// There is a connection: with a new session, retained maps come now.
     func connected(isNewSession: Bool) {
+        assert(exclusive.enter())
+        defer { assert(exclusive.leave()) }
         let now = clock.monotonic()
         state.withLock { $0.rollouts.connected(isNewSession: isNewSession, at: now) }
         subscribe()

@@ -6,7 +6,8 @@ import WaypostMessages
 
 /// The relocation maps of an agent: a document is checked and compiled, then committed, and only then in force.
 ///
-/// Everything that changes them runs on the link's thread, one after another; others only read ``applied``.
+/// Everything that changes them runs on the link's thread, one after another, as ``exclusive`` sees; others only read
+/// ``applied``.
 final class RelocationMaps: Sendable {
     /// How often the end of a map is reported, in milliseconds.
     private static let reportInterval: Int64 = 3_600_000
@@ -42,6 +43,8 @@ final class RelocationMaps: Sendable {
     let onRefusedAgain = Callback<Void, Void> {}
     let onSubscriptions = Callback<(groups: [String], isWanted: Bool), Void> { _ in }
     let state: Guarded<State>
+    /// What changes them takes a copy out of ``state``, works, and puts it back.
+    let exclusive = ExclusiveThread()
     private let mustCheckTime = Atomic<Bool>(false)
     private let mustTryAgain = Atomic<Bool>(false)
     /// Something that another thread found changes which candidates are in force.
@@ -130,6 +133,8 @@ final class RelocationMaps: Sendable {
 
     /// Applies a document on `map` or `map/patch`, whole or not at all; false when it can't be stored.
     func take(_ message: MQTTMessage, on key: String, for audience: Audience, at now: Int64) -> Bool {
+        assert(exclusive.enter())
+        defer { assert(exclusive.leave()) }
         let group = audience.description
         switch key {
         case MapRecord.candidateKey(of: group):
@@ -394,6 +399,8 @@ final class RelocationMaps: Sendable {
 
     /// A turn of the link's loop.
     func tick() {
+        assert(exclusive.enter())
+        defer { assert(exclusive.leave()) }
         if mustTryAgain.exchange(false, ordering: .acquiring) { tryAgain() }
         takePostponed()
         tickRollouts()

@@ -45,6 +45,9 @@ package struct RolloutMember: Sendable {
 
     package init(agent: String) { self.agent = agent }
 
+    /// Whether no more opens failed than there were, and none is counted without a document.
+    private var isConsistent: Bool { 0...opened ~= failed && (control != nil || guarded == nil) }
+
     /// What becomes of a control document.
     package enum Taken: Sendable, Hashable {
         /// It is the newest now.
@@ -61,6 +64,7 @@ package struct RolloutMember: Sendable {
     package mutating func take(
         _ control: RolloutControl, for audience: Audience, digest: String, at now: Int64
     ) throws(Failure) -> Taken {
+        defer { assert(isConsistent) }
         guard control.audience == audience.description else {
             throw Failure(.badField, "aud is \(control.audience.quoted), the topic is \(audience)'s")
         }
@@ -141,6 +145,7 @@ package struct RolloutMember: Sendable {
     ///
     /// - Returns: whether the agent goes back now.
     package mutating func count(failing: Bool, at now: Int64) -> Bool {
+        defer { assert(isConsistent) }
         opened += 1
         if failing { failed += 1 }
         guard let control, let limit = control.limit, guarded != control.id else { return false }
@@ -174,6 +179,7 @@ extension RolloutMember {
 
     /// What was stored; nothing when that can't be read.
     mutating func restore(_ text: String, at now: Int64) {
+        defer { assert(isConsistent) }
         guard let json = try? JSONValue(parsing: Array(text.utf8), limits: .trustedFile),
             let document = json["control"], let control = try? RolloutControl(document),
             let digest = json["digest"]?.stringValue

@@ -41,12 +41,16 @@ struct RolloutMembers: Sendable {
     /// Whether a layer's roll-out is under way.
     func isUnderWay(_ key: String) -> Bool { members[key]?.control?.state.isOver == false }
 
+    /// Whether each member has a control document: without one there is nothing to say of it.
+    private var isConsistent: Bool { members.values.allSatisfy { $0.control != nil } }
+
     // MARK: What happened
 
     /// A control document came.
     mutating func controlCame(
         _ control: RolloutControl, of key: String, for audience: Audience, digest: String, at now: Int64
     ) throws(Failure) {
+        defer { assert(isConsistent) }
         var member = self[key]
         _ = try member.take(control, for: audience, digest: digest, at: now)
         members[key] = member
@@ -54,6 +58,7 @@ struct RolloutMembers: Sendable {
 
     /// It was found on the disk at the start.
     mutating func restored(_ text: String, of key: String, at now: Int64) {
+        defer { assert(isConsistent) }
         var member = RolloutMember(agent: agent)
         member.restore(text, at: now)
         if member.control != nil { members[key] = member }
@@ -78,7 +83,8 @@ struct RolloutMembers: Sendable {
     mutating func opened(
         _ keys: [String], isFailing: Bool, at now: Int64
     ) -> [(key: String, member: RolloutMember)] {
-        keys.filter { members[$0]?.count(failing: isFailing, at: now) == true }.map { ($0, self[$0]) }
+        defer { assert(isConsistent) }
+        return keys.filter { members[$0]?.count(failing: isFailing, at: now) == true }.map { ($0, self[$0]) }
     }
 
     // MARK: What follows

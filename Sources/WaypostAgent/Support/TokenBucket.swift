@@ -14,8 +14,12 @@ struct TokenBucket: Sendable {
         filled = now
     }
 
+    /// Whether there are no more tokens than may be taken at once.
+    private var isConsistent: Bool { level <= Int64(burst) * 1000 }
+
     /// Takes one token; false when there is none.
     mutating func take(at now: Int64) -> Bool {
+        defer { assert(isConsistent) }
         guard rate > 0 else { return true }
         fill(at: now)
         guard level >= 1000 else { return false }
@@ -24,10 +28,16 @@ struct TokenBucket: Sendable {
     }
 
     /// Puts back a token that was taken for nothing.
-    mutating func refund() { level = min(Int64(burst) * 1000, level + 1000) }
+    mutating func refund() {
+        defer { assert(isConsistent) }
+        level = min(Int64(burst) * 1000, level + 1000)
+    }
 
     /// Takes so many tokens, whether they are there or not; none is given until they have come again.
-    mutating func owe(_ tokens: Int) { level -= Int64(tokens) * 1000 }
+    mutating func owe(_ tokens: Int) {
+        defer { assert(isConsistent) }
+        level -= Int64(tokens) * 1000
+    }
 
     private mutating func fill(at now: Int64) {
         let elapsed = min(max(0, now - filled), 3_600_000)

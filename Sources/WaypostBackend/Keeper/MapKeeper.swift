@@ -67,12 +67,16 @@ package struct MapKeeper: Sendable {
         [topics.applied(of: "+"), topics.health(of: "+"), "\(topics.root)/+/map"]
     }
 
+    /// Whether only what is wanted is published.
+    private var isConsistent: Bool { due.keys.allSatisfy { wanted[$0] != nil } && second.count <= Self.rate }
+
     /// A message came.
     ///
     /// - Parameter chance: Spreads the documents over a while.
     package mutating func saw(
         _ message: MQTTMessage, at now: Int64, using chance: inout some RandomNumberGenerator
     ) {
+        defer { assert(isConsistent) }
         if case .map(let audience)? = topics.inbound(message.topic) {
             return sawMap(message, for: audience, at: now)
         }
@@ -143,6 +147,7 @@ package struct MapKeeper: Sendable {
 
     /// What is to be published now.
     package mutating func takeDue(at now: Int64) -> [MQTTMessage] {
+        defer { assert(isConsistent) }
         if now - second.start >= 1_000 { second = (now, 0) }
         var messages: [MQTTMessage] = []
         for (audience, time) in due.sorted(by: {

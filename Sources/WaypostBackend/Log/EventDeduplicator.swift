@@ -49,6 +49,7 @@ package struct EventDeduplicator: Sendable {
 
     /// Remembers the event; false when it was known.
     package mutating func note(_ event: LogEvent, from agent: String) -> Bool {
+        defer { assert(seen.count <= Self.maximumAgents) }
         // An event without a number can't be recognised.
         guard event.sequence > 0 else { return true }
         if seen[agent]?.boot != event.boot {

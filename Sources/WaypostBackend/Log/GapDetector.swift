@@ -24,6 +24,7 @@ package struct GapDetector: Sendable {
 
     /// Takes note of an event; returns what to say before it is shown.
     package mutating func saw(_ event: LogEvent, from agent: String) -> String? {
+        defer { assert(newest.count <= Self.maximumAgents) }
         let before = newest[agent]
         if before == nil, newest.count >= Self.maximumAgents { newest.removeAll() }
         newest[agent] = Seen(

@@ -20,13 +20,18 @@ package struct ReorderWindow: Sendable {
     package var isEmpty: Bool { lines.isEmpty }
     package var isFull: Bool { lines.count >= Self.maximumLines || bytes >= Self.maximumBytes }
 
+    /// Whether what is counted is there.
+    private var isConsistent: Bool { bytes >= 0 && (!lines.isEmpty || bytes == 0) }
+
     package mutating func add(_ line: LogLine) {
+        defer { assert(isConsistent) }
         lines.append(line)
         bytes += line.source.count
     }
 
     /// All lines, those of each agent in order; a line without a number keeps its place.
     package mutating func take() -> [LogLine] {
+        defer { assert(isConsistent) }
         var ordered = lines
         let places = Dictionary(grouping: lines.indices.filter { lines[$0].event.sequence > 0 }) {
             lines[$0].agent

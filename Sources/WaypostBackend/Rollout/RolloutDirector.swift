@@ -324,6 +324,7 @@ package struct RolloutDirector: Sendable {
 
     /// Canaries said where URLs lead; those that say nothing are not among them.
     package mutating func resolved(_ answers: [CanaryAnswer]) {
+        defer { assert(isConsistent) }
         if let control { evidence.canariesAnswered(answers, control.next) }
     }
 
@@ -331,6 +332,7 @@ package struct RolloutDirector: Sendable {
 
     /// The connection was lost.
     package mutating func disconnected(at now: Int64) {
+        defer { assert(isConsistent) }
         advanceClock(to: now)
         clock.isConnected = false
         kept = Kept()
@@ -340,6 +342,7 @@ package struct RolloutDirector: Sendable {
 
     /// There is a connection again, and what the broker keeps was read.
     package mutating func reconnected(at now: Int64) {
+        defer { assert(isConsistent) }
         advanceClock(to: now)
         clock.isConnected = true
         clock.settles = now + options.settling
@@ -405,6 +408,7 @@ package struct RolloutDirector: Sendable {
 
     /// How a stage ended, once.
     package mutating func takeEndOfStage() -> RolloutStatus? {
+        defer { assert(isConsistent) }
         defer { endOfStage = nil }
         return endOfStage
     }

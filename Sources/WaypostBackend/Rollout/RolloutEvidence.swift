@@ -85,6 +85,7 @@ package struct RolloutEvidence: Sendable {
 
     /// What agents had said before this controller came: they have had the candidate for long.
     package mutating func takeOver(_ fleet: RolloutFleet, of id: String?, at now: Int64) {
+        defer { assert(isConsistent) }
         for (name, agent) in fleet.agents where agent.report?.id == id {
             switch agent.report?.reason {
             case RolloutReport.Reason.guarded?: guarded.insert(name)
@@ -96,6 +97,7 @@ package struct RolloutEvidence: Sendable {
 
     /// The next stage begins: what was found of single agents stays, counts begin anew.
     package mutating func nextStage(at now: Int64) {
+        defer { assert(isConsistent) }
         var next = RolloutEvidence(at: now)
         next.earlier = min(value, 1e300)
         (next.applied, next.guarded, next.refused) = (applied, guarded, refused)
@@ -115,6 +117,12 @@ package struct RolloutEvidence: Sendable {
     /// The e-value of all stages.
     package var value: Double { min(earlier * robust.value, 1e300) }
 
+    /// Whether what is counted in all is what agents counted.
+    private var isConsistent: Bool {
+        0...opens.count ~= opening && 0...opening ~= openingBadly && 0...allOpens.opened ~= allOpens.failed
+            && asked.count <= Self.canaries.most && 0...1e300 ~= earlier
+    }
+
     // MARK: What comes
 
     /// Time passed.
@@ -128,6 +136,7 @@ package struct RolloutEvidence: Sendable {
         _ name: String, _ agent: RolloutFleet.Agent, before: RolloutReport?, foreseen: Set<Int>?,
         at now: Int64
     ) {
+        defer { assert(isConsistent) }
         guard let report = agent.report else { return }
         switch report.reason {
         case .guarded: guarded.insert(name)
@@ -173,6 +182,7 @@ package struct RolloutEvidence: Sendable {
         _ name: String, _ agent: RolloutFleet.Agent, _ report: FailureReport, _ control: RolloutControl,
         touched: (String) -> Bool, at now: Int64
     ) {
+        defer { assert(isConsistent) }
         if report.code.number == Code.rolloutGuard.number {
             guarded.insert(name)
             return
@@ -197,6 +207,7 @@ package struct RolloutEvidence: Sendable {
 
     /// An agent was lost.
     package mutating func agentLost(_ name: String, _ agent: RolloutFleet.Agent, at now: Int64) {
+        defer { assert(isConsistent) }
         if let since = applied[name], now - since <= Self.blame {
             lost[name] = now
         } else if !agent.isChosen {
@@ -206,6 +217,7 @@ package struct RolloutEvidence: Sendable {
 
     /// An agent came back.
     package mutating func agentCame(_ name: String, at now: Int64, grace: Int64) {
+        defer { assert(isConsistent) }
         if let since = lost[name], now - since <= grace { lost[name] = nil }
         if let since = lostOthers[name], now - since <= grace { lostOthers[name] = nil }
     }
@@ -220,6 +232,7 @@ package struct RolloutEvidence: Sendable {
 
     /// The agents that are to be asked now where URLs lead: such as have the candidate, and were not asked before.
     mutating func takeCanaries(_ fleet: RolloutFleet) -> [String] {
+        defer { assert(isConsistent) }
         let missing = Self.canaries.wanted - answers.count
         guard !isAsking, missing > 0, asked.count < Self.canaries.most else { return [] }
         let canaries = applied.keys.filter {
@@ -233,6 +246,7 @@ package struct RolloutEvidence: Sendable {
 
     /// Canaries said where URLs lead: that counts of those that had the candidate in force when they said it.
     mutating func canariesAnswered(_ found: [CanaryAnswer], _ next: RolloutControl.MapID) {
+        defer { assert(isConsistent) }
         isAsking = false
         for answer in found where answer.inForce?.digest == next.digest {
             answers[answer.agent] = answer.differences

@@ -141,10 +141,18 @@ package struct RolloutFleet: Sendable {
 
     private var layer: String { "@\(group)" }
 
+    /// Whether those that are counted are there.
+    private var isConsistent: Bool {
+        counts.chosen + counts.others == counts.online && counts.online <= agents.count
+            && 0...counts.online ~= counts.onNext && 0...agents.count ~= counts.controlGroup
+            && 0...counts.controlGroup ~= counts.controlOffline
+    }
+
     /// Takes note of a message; what is new about a member of the group.
     package mutating func saw(
         _ message: MQTTMessage, of id: String?, at now: Int64
     ) -> (agent: String, news: News)? {
+        defer { assert(isConsistent) }
         guard let (name, content) = topics.outbound(message.topic) else { return nil }
         switch content {
         case .state, .health, .applied, .failure: break
@@ -180,6 +188,7 @@ package struct RolloutFleet: Sendable {
 
     /// Another control document, or none, chooses agents.
     mutating func select(_ control: RolloutControl?) {
+        defer { assert(isConsistent) }
         let selection = control.map {
             Selection(below: $0.below, include: Set($0.include), exclude: Set($0.exclude))
         }
@@ -192,6 +201,7 @@ package struct RolloutFleet: Sendable {
     ///
     /// - Parameter isFirst: Whether what is red now was red before; else only what was so before all stages.
     mutating func beginStage(isFirst: Bool) {
+        defer { assert(isConsistent) }
         for (name, known) in agents {
             var agent = known
             agent.isOfControlGroup = agent.isOnline && !agent.isChosen
@@ -276,6 +286,7 @@ package struct RolloutFleet: Sendable {
 
     /// Forgets what was said of other roll-outs: before this one was known, any counted.
     package mutating func keepReports(of id: String?) {
+        defer { assert(isConsistent) }
         for (name, known) in agents where known.report != nil && known.report?.id != id {
             var agent = known
             agent.report = nil
@@ -287,6 +298,7 @@ package struct RolloutFleet: Sendable {
 
     /// The agents that are chosen now have to say that they are back.
     mutating func awaitReturn() {
+        defer { assert(isConsistent) }
         for (name, agent) in agents where agent.isChosen { agents[name]?.mustSayBack = true }
     }
 

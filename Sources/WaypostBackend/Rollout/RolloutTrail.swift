@@ -10,8 +10,12 @@ package struct RolloutTrail: Sendable {
 
     package init() {}
 
+    /// Whether the last entry is in its place of the ring.
+    private var isConsistent: Bool { (last == nil) == slots.isEmpty }
+
     /// Takes note of an entry that is there already.
     package mutating func saw(_ payload: [UInt8]) {
+        defer { assert(isConsistent) }
         guard let entry = Self.entry(payload), entry.number > last?.number ?? 0 else { return }
         put(entry, payload)
     }
@@ -45,6 +49,7 @@ package struct RolloutTrail: Sendable {
         _ event: String, of control: RolloutControl, by author: String, why: String?, evidence: JSONValue?,
         at wall: Int64
     ) -> RolloutAudit {
+        defer { assert(isConsistent) }
         let entry = RolloutAudit(
             number: (last?.number ?? 0) + 1, at: wall, id: control.id, epoch: control.epoch,
             sequence: control.sequence, author: author, event: event, why: why, evidence: evidence,

@@ -56,7 +56,13 @@ struct AgentTimeline: Sendable {
     /// About how many bytes of memory they hold.
     private(set) var weight = 0
 
+    /// Whether it has as many events as it may, and they weigh something.
+    private var isConsistent: Bool {
+        events.count <= Self.capacity && weight >= 0 && events.isEmpty == (weight == 0)
+    }
+
     mutating func add(_ event: TimelineEvent) {
+        defer { assert(isConsistent) }
         let event = event.shortened
         // What happens again and again is one event with a count.
         if let last = events.last, last.kind == event.kind, last.title == event.title,
@@ -73,6 +79,7 @@ struct AgentTimeline: Sendable {
 
     /// Forgets the oldest events.
     mutating func forget(_ count: Int) {
+        defer { assert(isConsistent) }
         weight -= events.prefix(count).reduce(0) { $0 + $1.weight }
         events.removeFirst(min(count, events.count))
     }
@@ -93,6 +100,7 @@ struct AgentTimelines: Sendable {
     subscript(agent: String) -> [TimelineEvent] { byAgent[agent]?.events ?? [] }
 
     mutating func add(_ event: TimelineEvent, of agent: String) {
+        defer { assert(bytes >= 0) }
         let before = weight(of: agent)
         byAgent[agent, default: AgentTimeline()].add(event)
         bytes += weight(of: agent) - before

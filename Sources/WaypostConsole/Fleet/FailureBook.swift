@@ -47,6 +47,7 @@ struct SeenReports: Sendable {
     /// How many of its failures are new, as they are counted up under one id; and when the last one of the others
     /// happened, by the agent's clock in milliseconds since 1970, nil when there are no others.
     mutating func news(of report: FailureReport, _ agent: String) -> (count: Int64, after: Int64?) {
+        defer { assert(known.count == order.count && order.count <= Self.capacity) }
         let count = max(1, report.count)
         guard !report.id.isEmpty else { return (count, nil) }
         let key = "\(agent)/\(report.id.cut(to: SeenText.name))"
