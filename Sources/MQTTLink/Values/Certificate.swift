@@ -17,3 +17,32 @@ public struct Certificate: Sendable, Hashable {
         self.notAfter = notAfter
     }
 }
+
+extension Certificate {
+    /// How long a certificate is still good.
+    package enum Validity: Sendable, Hashable {
+        case notYetValid
+        case expired
+        /// `isEnding` when it is time to renew it.
+        case valid(days: Int64, isEnding: Bool)
+    }
+
+    /// A certificate that ends sooner than this must be renewed, in days: enough to do it in working hours.
+    private static let warningDays: Int64 = 14
+
+    /// How long it is still good.
+    ///
+    /// - Parameter now: in seconds since 1970.
+    package func validity(at now: Int64) -> Validity {
+        guard notBefore <= now else { return .notYetValid }
+        let (left, overflow) = notAfter.subtractingReportingOverflow(now)
+        guard !overflow, left > 0 else { return .expired }
+        let days = left / 86_400
+        return .valid(days: days, isEnding: days < Self.warningDays)
+    }
+
+    /// Of the certificates in a PEM file the one that ends first; nil when there is none.
+    package static func firstToEnd(inFile path: String) -> Certificate? {
+        inFile(path).min { $0.notAfter < $1.notAfter }
+    }
+}

@@ -203,3 +203,37 @@ private struct MarkedClosure<each Input, Value> {
 private struct PlainClosure<each Input, Value> {
     let body: @Sendable (repeat each Input) throws -> Value
 }
+
+extension Failure {
+    /// What an error means that user code threw.
+    ///
+    /// - Parameter subject: What ran: the pattern of a route, a method, an interceptor.
+    init(of error: any Error, from subject: String) {
+        self =
+            switch error {
+            // A failure is none with this code, and must not pass for success.
+            case let failure as Failure where failure.code == .ok:
+                .handlerFailed("\(subject) threw a failure with the code \(failure.code): \(failure.detail)")
+            case let failure as Failure: failure
+            case let error as ParameterError: .badField("\(subject): \(error)")
+            case is CancellationError: .canceled(subject)
+            case let error as DecodingError:
+                .handlerFailed("\(subject) failed: \(error.place) \(error.reason)")
+            default: .handlerFailed("\(subject) failed: \(error)")
+            }
+    }
+}
+
+/// What is about to run: the handler of a route, or an exposed method of a service.
+package struct HandlerStart: Sendable {
+    /// Whether it was declared that running it twice is the same as running it once.
+    package var isIdempotent: Bool
+    /// The route's pattern, or `Service.method(label:)`.
+    package var subject: String
+
+    /// A start by its parts.
+    package init(isIdempotent: Bool, subject: String) {
+        self.isIdempotent = isIdempotent
+        self.subject = subject
+    }
+}

@@ -141,3 +141,33 @@ final class ReceivedCommand: Sendable {
         self.earlierStarts = earlierStarts
     }
 }
+
+/// What makes a command the same one.
+struct CommandKey: Hashable, Sendable {
+    let topic: String
+    let id: String
+    /// The key is looked for several times, and two texts are long to hash.
+    private let hash: Int
+
+    init(topic: String, id: String) {
+        (self.topic, self.id) = (topic, id)
+        var hasher = Hasher()
+        hasher.combine(topic)
+        hasher.combine(id)
+        hash = hasher.finalize()
+    }
+
+    func hash(into hasher: inout Hasher) { hasher.combine(hash) }
+}
+
+/// What a command without a result does at this moment; times in milliseconds since 1970.
+struct CommandProgress: Sendable, Equatable {
+    /// Which start this is or will be, from 1.
+    var attempt: Int
+    /// How many commands of its lane come before it; nil once its turn has come.
+    var ahead: Int?
+    /// Since when it runs; nil while it waits for its turn or for a thread.
+    var runningSince: Int64?
+    /// Since when a gate holds it; nil when none does.
+    var heldSince: Int64?
+}

@@ -118,3 +118,7 @@ final class CommandRunner: Sendable {
         return answer.map(CommandResult.ok) ?? .canceled
     }
 }
+
+/// What runs around each handler, method and move that a command asks for; it must await its operation once.
+public typealias HandlerScope =
+    @Sendable (_ operation: nonisolated(nonsending) () async -> Void) async -> Void

@@ -1,5 +1,5 @@
 import Waypost
-import WaypostMessages
+package import WaypostMessages
 
 /// What to say of an agent in a list.
 package struct AgentSummary: Sendable, Hashable {
@@ -125,4 +125,9 @@ extension Roster.Member {
         let lag = now.subtracting(clamping: at)
         return lag > Self.longestHealthInterval || lag < -Self.largestLag ? lag : nil
     }
+}
+
+extension AgentState {
+    /// The MQTT version as people write it.
+    package var mqttVersion: String { mqtt == 4 ? "3.1.1" : String(mqtt) }
 }

@@ -38,3 +38,20 @@ public struct AgentEvent: Sendable, Hashable {
     /// The line that logcat shows.
     package var line: LogLine { LogLine(agent: agent, event: event, source: [], code: code) }
 }
+
+extension AgentCommand {
+    /// Changes which events the agent publishes; it goes back by itself.
+    ///
+    /// - Parameters:
+    ///   - level: The lowest that is published.
+    ///   - tag: Only for events with this tag; nil for all.
+    ///   - duration: How long; a longer one than an hour is an hour.
+    public static func log(
+        _ level: AgentEvent.Level, tag: String? = nil, for duration: Duration = .seconds(600)
+    ) -> AgentCommand {
+        AgentCommand(
+            .log(
+                level: LogLevel(rawValue: level.rawValue) ?? .info, tag: tag,
+                milliseconds: min(max(1, duration.milliseconds), Command.maximumLogDuration)))
+    }
+}

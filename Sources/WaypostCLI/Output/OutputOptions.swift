@@ -1,6 +1,7 @@
 import ArgumentParser
 import Waypost
 import WaypostBackend
+import WaypostMessages
 
 /// How a command prints: for people, or for programs.
 struct OutputOptions: ParsableArguments {
@@ -36,5 +37,26 @@ extension OperatorCommand {
             if Terminal.hasFailed { throw error }
             throw error.exit
         }
+    }
+}
+
+extension ArgumentVisibility {
+    /// Of options that many commands share: they have a page of their own in the help, and shells complete them.
+    static var shared: ArgumentVisibility {
+        Invocation.current.words.contains { $0.hasPrefix("--generate-completion-script") }
+            ? .default : .hidden
+    }
+}
+
+extension CompletionKind {
+    /// The profiles of this user.
+    static let profiles = CompletionKind.shellCommand(
+        "waypost profile list 2>/dev/null | cut -c 3- | cut -d ' ' -f 1")
+}
+
+extension TimeSpan: ExpressibleByArgument {
+    /// As it would be typed: the default in the help.
+    package var defaultValueDescription: String {
+        description.replacing(" min", with: "m").replacing(" ", with: "")
     }
 }

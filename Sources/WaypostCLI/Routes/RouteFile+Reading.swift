@@ -26,3 +26,26 @@ extension RouteFile {
         }
     }
 }
+
+extension JSONFile {
+    /// Reads a file; `-` is standard input.
+    ///
+    /// - Throws: ``CommandError`` 64 naming the file, and line and column of what is no JSON.
+    init(_ path: String, purpose: String) throws(CommandError) {
+        let bytes = try InputFile.read(path, purpose: purpose)
+        do throws(Fault) {
+            try self.init(bytes, of: path)
+        } catch {
+            throw CommandError(.usage, "\(purpose) \(error)")
+        }
+    }
+}
+
+extension MapFile {
+    /// The entries of a document.
+    ///
+    /// - Throws: ``CommandError`` 64 when it can't be read or is no JSON; ``Failure`` where an agent would refuse it.
+    static func entries(_ file: String) throws -> [RelocationEntry] {
+        try entries(JSONFile(file, purpose: "map file").json)
+    }
+}

@@ -1,6 +1,7 @@
 import ArgumentParser
 import Configuration
 import WaypostAgent
+import WaypostMessages
 
 /// The options of `waypost agent`, without those for the broker and without numbers.
 typealias AgentOptions = TableOptions<OtherSettings>
@@ -142,5 +143,15 @@ extension AgentSetting {
         return ArgumentHelp(
             "\(meaning)", discussion: [note, standard].compactMap(\.self).joined(separator: " "),
             valueName: value)
+    }
+}
+
+/// The rule for names that stand in topics.
+enum NameCheck {
+    /// - Throws: a `ValidationError` naming the option.
+    static func check(_ name: String?, of option: String) throws {
+        guard let name, !Name.isValid(name) else { return }
+        throw ValidationError(
+            "\(option) \(name.debugDescription) must be 1 to 64 characters of A-Z a-z 0-9 _ -")
     }
 }

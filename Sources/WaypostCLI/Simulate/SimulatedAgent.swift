@@ -59,3 +59,43 @@ struct SimulatedAgent: Sendable {
         return knowsItsClockIsWrong ? now - started + 3_600_000 : now + 47 * 60_000
     }
 }
+
+/// Chance that comes out alike for the same seed: SplitMix64.
+struct SeededChance: RandomNumberGenerator, Sendable {
+    private static let step: UInt64 = 0x9E37_79B9_7F4A_7C15
+
+    private var state: UInt64
+
+    /// - Parameter stream: those of different streams have nothing to do with each other.
+    init(seed: UInt64, stream: UInt64) {
+        state = seed
+        state = next() ^ (stream &* Self.step)
+        _ = next()
+    }
+
+    mutating func next() -> UInt64 {
+        state &+= Self.step
+        var mixed = (state ^ (state >> 30)) &* 0xBF58_476D_1CE4_E5B9
+        mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
+        return mixed ^ (mixed >> 31)
+    }
+}
+
+/// What may be wrong with a simulated agent.
+enum SimulatedFault: String, CaseIterable, Sendable {
+    /// It is lost soon after it came, and does not come back.
+    case lost
+    /// One of its health checks failed.
+    case red
+    /// It refused the map of its group.
+    case mapRefused = "map-refused"
+    /// It comes and goes.
+    case flapping
+    case wrongClock = "wrong-clock"
+    /// It is online and answers nothing.
+    case silent
+    /// It opens a URL that no route matches.
+    case notFound = "not-found"
+    /// Its version does not know the newer commands, and has a route less.
+    case oldVersion = "old-version"
+}

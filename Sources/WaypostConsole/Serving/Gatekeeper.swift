@@ -124,3 +124,12 @@ final class Gatekeeper: Sendable {
         return String((0..<32).map { _ in letters[Int(random.next(upperBound: UInt(16)))] })
     }
 }
+
+/// The gatekeeper, once the port is known that it stands before.
+final class GateBox: Sendable {
+    private let box = Guarded<Gatekeeper?>(nil)
+
+    var gate: Gatekeeper? { box.withLock { $0 } }
+
+    func open(_ gate: Gatekeeper) { box.withLock { $0 = gate } }
+}

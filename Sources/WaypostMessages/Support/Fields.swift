@@ -111,3 +111,33 @@ extension FixedWidthInteger {
     /// Adds a number, as far as there are numbers.
     package mutating func add(clamping other: Self) { self = adding(clamping: other) }
 }
+
+extension JSONError {
+    /// The rejection of a payload that can't be read: 413 when it exceeds a limit, 422 when a number of it can't be kept
+    /// as it is, else 400.
+    package var rejection: Failure {
+        switch reason {
+        case .tooDeep, .tooManyKeys, .stringTooLong, .tooManyMarks, .tooLong:
+            Failure(.tooLarge, description)
+        case .integerOutOfRange, .numberOutOfRange: Failure(.badField, description)
+        case .empty, .byteOrderMark, .notUTF8, .duplicateKey, .loneSurrogate, .syntax:
+            Failure(.badJSON, description)
+        }
+    }
+}
+
+extension JSONValue {
+    /// The number, or null.
+    package init(_ number: Int64?) { self = number.map { .int($0) } ?? .null }
+
+    /// The text, or null.
+    package init(_ text: String?) { self = text.map { .string($0) } ?? .null }
+
+    /// The integer in a document from outside, see ``Fields/bounded(_:)``.
+    ///
+    /// `intValue` is for values that are only handed on: an application's id may have 19 digits.
+    package var boundedInt: Int64? { intValue.map(Fields.bounded) }
+
+    /// The time in a document from outside, in milliseconds since 1970, moved to one that is taken.
+    package var time: Int64? { intValue.map { min(max($0, 0), Fields.latestTime) } }
+}
