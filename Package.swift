@@ -96,11 +96,13 @@ let package = Package(
         .target(name: "WaypostTools", dependencies: ["Waypost"]),
         .target(name: "MQTTLink", dependencies: ["CMosquitto", "COpenSSL", "Threading"]),
         .target(name: "WaypostMessages", dependencies: ["COpenSSL", "Waypost"]),
+        // What is known of a fleet, as values: without a connection, a clock and a file.
+        .target(name: "WaypostFleet", dependencies: ["Waypost", "WaypostMessages"]),
         .target(
             name: "WaypostAgent",
             dependencies: [
                 "CBuildDate", "CFilePlace", "CMemory", "CSQLite", "Threading", "Waypost", "MQTTLink",
-                "WaypostMessages", "WaypostTools",
+                "WaypostFleet", "WaypostMessages", "WaypostTools",
                 .product(name: "CoreMetrics", package: "swift-metrics", condition: whenAgent),
                 .product(name: "DequeModule", package: "swift-collections", condition: whenAgent),
                 .product(name: "Logging", package: "swift-log", condition: whenAgent),
@@ -111,7 +113,7 @@ let package = Package(
         .target(
             name: "WaypostBackend",
             dependencies: [
-                "Threading", "Waypost", "WaypostTools", "MQTTLink", "WaypostMessages",
+                "Threading", "Waypost", "WaypostTools", "MQTTLink", "WaypostFleet", "WaypostMessages",
                 .product(name: "Logging", package: "swift-log", condition: whenAgent),
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle", condition: whenAgent),
             ]),
@@ -120,7 +122,7 @@ let package = Package(
             name: "WaypostCLI",
             dependencies: [
                 "CYAML", "Threading", "Waypost", "WaypostTools", "MQTTLink", "WaypostMessages",
-                "WaypostAgent", "WaypostBackend", "DemoFeatures",
+                "WaypostFleet", "WaypostAgent", "WaypostBackend", "DemoFeatures",
                 .product(name: "ArgumentParser", package: "swift-argument-parser", condition: whenAgent),
                 .product(name: "Configuration", package: "swift-configuration", condition: whenAgent),
                 .product(name: "CoreMetrics", package: "swift-metrics", condition: whenAgent),
@@ -178,14 +180,16 @@ let package = Package(
         .testTarget(
             name: "WaypostAgentTests",
             dependencies: [
-                "CSQLite", "Waypost", "MQTTLink", "WaypostMessages", "WaypostAgent", "TestSupport",
+                "CSQLite", "Waypost", "MQTTLink", "WaypostFleet", "WaypostMessages", "WaypostAgent",
+                "TestSupport",
                 .product(name: "Logging", package: "swift-log", condition: whenAgent),
             ],
             exclude: ["States"]),
         .testTarget(
             name: "WaypostBackendTests",
             dependencies: [
-                "Waypost", "MQTTLink", "WaypostMessages", "WaypostAgent", "WaypostBackend", "TestSupport",
+                "Waypost", "MQTTLink", "WaypostMessages", "WaypostFleet", "WaypostAgent", "WaypostBackend",
+                "TestSupport",
                 .product(name: "Logging", package: "swift-log", condition: whenAgent),
             ]),
         // Without its web server, which is there only with the trait; the page is tested by scripts/test --console.
@@ -228,8 +232,8 @@ let package = Package(
         .testTarget(
             name: "EndToEndTests",
             dependencies: [
-                "Waypost", "MQTTLink", "WaypostMessages", "WaypostAgent", "WaypostBackend", "DemoFeatures",
-                "WaypostCLI", "CommandSupport", "TestSupport", "SenderProbe",
+                "Waypost", "MQTTLink", "WaypostMessages", "WaypostFleet", "WaypostAgent", "WaypostBackend",
+                "DemoFeatures", "WaypostCLI", "CommandSupport", "TestSupport", "SenderProbe",
                 .product(name: "ArgumentParser", package: "swift-argument-parser", condition: whenAgent),
                 .product(name: "Configuration", package: "swift-configuration", condition: whenAgent),
             ],

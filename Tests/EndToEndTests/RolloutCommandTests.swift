@@ -7,6 +7,7 @@ import WaypostMessages
 
 @testable import WaypostBackend
 @testable import WaypostCLI
+@testable import WaypostFleet
 
 /// `waypost rollout` at a real broker, with simulated and with real agents.
 @Suite(.aFewAtATime, .timeLimit(.minutes(20)))

@@ -3,6 +3,7 @@ import Waypost
 import WaypostMessages
 
 @testable import WaypostAgent
+@testable import WaypostFleet
 
 /// Which map is in force, as a value without clock or socket.
 @Suite struct `An agent's part in a roll-out` {

@@ -5,6 +5,7 @@ import Waypost
 import WaypostMessages
 
 @testable import WaypostBackend
+@testable import WaypostFleet
 
 /// The audit of roll-outs in a file of the operator's.
 struct RolloutAuditFileTests {

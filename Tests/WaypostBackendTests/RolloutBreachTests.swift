@@ -5,6 +5,7 @@ import Waypost
 import WaypostMessages
 
 @testable import WaypostBackend
+@testable import WaypostFleet
 
 /// What each gate does, alone and beside others, in simulated time: a stage of five of twenty agents.
 @Suite(.timeLimit(.minutes(5)))

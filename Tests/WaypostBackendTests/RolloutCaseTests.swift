@@ -6,6 +6,7 @@ import WaypostAgent
 import WaypostMessages
 
 @testable import WaypostBackend
+@testable import WaypostFleet
 
 /// What may come between the beginning and the end of a roll-out.
 @Suite(.timeLimit(.minutes(10)))

@@ -6,6 +6,7 @@ import Waypost
 import WaypostMessages
 
 @testable import WaypostBackend
+@testable import WaypostFleet
 
 /// Whole roll-outs in simulated time.
 @Suite(.timeLimit(.minutes(30)))

@@ -4,6 +4,7 @@ import Waypost
 import WaypostMessages
 
 @testable import WaypostBackend
+@testable import WaypostFleet
 
 /// Evidence in, verdicts out.
 @Suite struct RolloutGateTests {

@@ -5,6 +5,7 @@ import Waypost
 import WaypostMessages
 
 @testable import WaypostBackend
+@testable import WaypostFleet
 
 /// One agent of twenty says what is not so: it stops a roll-out at most.
 @Suite(.timeLimit(.minutes(5)))

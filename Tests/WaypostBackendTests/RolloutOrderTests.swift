@@ -6,6 +6,7 @@ import WaypostMessages
 
 @testable import WaypostAgent
 @testable import WaypostBackend
+@testable import WaypostFleet
 
 /// Who may give orders, in which order, and what becomes of documents that somebody else writes.
 @Suite(.timeLimit(.minutes(5)))

@@ -4,6 +4,7 @@ import Waypost
 import WaypostMessages
 
 @testable import WaypostBackend
+@testable import WaypostFleet
 
 /// Every function of `RolloutState` in every state, held against the page Architecture.
 @Suite struct RolloutStateTests {

@@ -1,4 +1,5 @@
 import Waypost
+import WaypostFleet
 import WaypostMessages
 
 /// The agent's part in the roll-outs of all its groups: decisions only; ``RelocationMaps`` acts.

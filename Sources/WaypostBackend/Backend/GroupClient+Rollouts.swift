@@ -1,4 +1,5 @@
 import Waypost
+public import WaypostFleet
 import WaypostMessages
 
 /// Roll-outs: a map in stages, each watched, and taken back by itself when it does harm.

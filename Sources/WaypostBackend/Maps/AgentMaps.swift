@@ -1,4 +1,5 @@
 package import Waypost
+import WaypostFleet
 package import WaypostMessages
 
 /// The maps in force at one agent: its relocation layers with their entries.

@@ -1,4 +1,5 @@
 public import Waypost
+import WaypostFleet
 package import WaypostMessages
 
 /// A document that is or was in force in a layer; times are by the agent's clock, in milliseconds since 1970.

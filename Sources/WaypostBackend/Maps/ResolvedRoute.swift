@@ -1,4 +1,5 @@
 public import Waypost
+import WaypostFleet
 package import WaypostMessages
 
 /// Where a URL leads at an agent; nothing was opened.

@@ -1,5 +1,6 @@
 import Glibc
 import Waypost
+import WaypostFleet
 import WaypostMessages
 
 /// The audit of a group's roll-outs in a file of the operator's, an entry a line: the broker keeps the last 64 only, and
@@ -142,4 +143,9 @@ package struct RolloutAuditFile: Sendable {
     private static func fault(_ what: String, _ path: String) -> BackendError {
         BackendError(.invalid, "\(what) the audit \(path): \(String(cString: strerror(errno)))")
     }
+}
+
+extension RolloutHistory {
+    /// The entries of a file, an entry a line, to which another process may be adding one just now.
+    package init(file bytes: [UInt8]) { self.init(RolloutAuditFile.lines(of: bytes).whole) }
 }

@@ -1,6 +1,7 @@
 import MQTTLink
 import Waypost
-package import WaypostMessages
+import WaypostFleet
+import WaypostMessages
 import WaypostTools
 
 /// Asks agents that have the new map where the URLs lead that it changes, and compares it with what their routes and
@@ -66,18 +67,5 @@ struct RolloutCanary: Sendable {
             RolloutControl.MapID(revision: $0.revision, digest: $0.digest)
         }
         return CanaryAnswer(agent: agent, inForce: inForce, differences: differences)
-    }
-}
-
-/// Where URLs lead at an agent that was asked during a roll-out.
-package struct CanaryAnswer: Sendable, Hashable {
-    package var agent: String
-    /// The group's map under which it answered; nil when that is not known, or when it had none.
-    package var inForce: RolloutControl.MapID?
-    /// The URLs that lead elsewhere than foretold, each a sentence.
-    package var differences: [String]
-
-    package init(agent: String, inForce: RolloutControl.MapID?, differences: [String] = []) {
-        (self.agent, self.inForce, self.differences) = (agent, inForce, differences)
     }
 }

@@ -2,6 +2,7 @@ import Logging
 import MQTTLink
 import Threading
 import Waypost
+package import WaypostFleet
 import WaypostMessages
 
 /// Steers a roll-out: reads, lets ``RolloutDirector`` decide, and publishes; it has no state of its own.

@@ -1,5 +1,6 @@
 import MQTTLink
 import Waypost
+package import WaypostFleet
 package import WaypostMessages
 
 /// The way of a roll-out from its start to its end.

@@ -1,5 +1,6 @@
 package import MQTTLink
 package import Waypost
+package import WaypostFleet
 package import WaypostMessages
 
 /// Decides what a roll-out does next: a value without clock and socket.
@@ -297,7 +298,7 @@ package struct RolloutDirector: Sendable {
     }
 
     private mutating func sawAgent(_ message: MQTTMessage, at now: Int64) {
-        guard let (name, news) = fleet.saw(message, of: control?.id, at: now) else { return }
+        guard let (name, news) = fleet.saw(message.seen, of: control?.id, at: now) else { return }
         guard let control, let agent = fleet.agents[name] else { return }
         if let report = agent.report, report.order > control.order { noteClaim(report, of: name) }
         switch news {

@@ -1,5 +1,6 @@
 import MQTTLink
 import Waypost
+import WaypostFleet
 import WaypostMessages
 import WaypostTools
 
@@ -81,14 +82,14 @@ package struct RolloutPlanner {
             byteLimit: byteLimit
         ) { session in
             _ = try await session.readRetained(within: Self.patience) { message in
-                _ = fleet.saw(message, of: nil, at: 0)
+                _ = fleet.saw(message.seen, of: nil, at: 0)
                 documents.saw(message, topics)
                 if reader.isKeptState(message) { isPresenceKept = true }
             }
             // Stages and checks would be those of another fleet.
             plan.faults += session.loss.notices
         }
-        if !isPresenceKept { try await reader.ask { _ = fleet.saw($0, of: nil, at: 0) } }
+        if !isPresenceKept { try await reader.ask { _ = fleet.saw($0.seen, of: nil, at: 0) } }
         plan.base = kept.base?.id.revision
         plan.next = candidate.id.revision
         plan.known = fleet.agents.count

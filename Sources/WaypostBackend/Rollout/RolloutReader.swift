@@ -1,6 +1,7 @@
 import Logging
 import MQTTLink
 import Waypost
+package import WaypostFleet
 package import WaypostMessages
 
 /// Reads what the broker keeps of a group's roll-out.
@@ -97,7 +98,7 @@ package struct RolloutReader: Sendable {
             var map: RolloutDirector.Document?
             _ = try await session.readRetained(within: .seconds(30)) { message in
                 if message.topic == topics.map(of: .group(group)) { map = .init(message.payload) }
-                _ = fleet.saw(message, of: nil, at: 0)
+                _ = fleet.saw(message.seen, of: nil, at: 0)
             }
             return map
         }

@@ -1,4 +1,5 @@
 import WaypostAgent
+import WaypostFleet
 import WaypostMessages
 
 /// What of a simulated agent is its own; all it has in common with others is elsewhere, so that it stays small.

@@ -5,6 +5,7 @@ import WaypostAgent
 import WaypostMessages
 
 @testable import WaypostBackend
+@testable import WaypostFleet
 
 /// Agents in the least that a roll-out sees of them: each decides by the value that real agents decide by.
 struct RolloutCrowd {

@@ -5,6 +5,7 @@ import WaypostAgent
 import WaypostMessages
 
 @testable import WaypostBackend
+@testable import WaypostFleet
 
 /// A roll-out in simulated time: a crowd, a controller, and a broker in memory between them.
 struct RolloutScene {

@@ -1,8 +1,8 @@
-import Waypost
+package import Waypost
 
 extension Decoder {
     /// A value from JSON as agents send it.
-    func read<Value>(_ body: (JSONValue) throws(Failure) -> Value) throws -> Value {
+    package func read<Value>(_ body: (JSONValue) throws(Failure) -> Value) throws -> Value {
         let json = try JSONValue(from: self)
         do throws(Failure) {
             return try body(json)

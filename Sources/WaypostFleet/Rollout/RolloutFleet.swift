@@ -1,4 +1,3 @@
-package import MQTTLink
 import Waypost
 package import WaypostMessages
 
@@ -37,7 +36,7 @@ package struct RolloutFleet: Sendable {
         fileprivate init(number: UInt64) { self.number = number }
 
         /// Whether it is online and says that the candidate is in force.
-        var isOnNext: Bool { isOnline && report?.place == .next }
+        package var isOnNext: Bool { isOnline && report?.place == .next }
     }
 
     /// How many agents are what: kept up to date with each message, for ten thousand agents are not counted five times
@@ -56,13 +55,13 @@ package struct RolloutFleet: Sendable {
         fileprivate(set) var others = 0
         fileprivate(set) var redOthers = 0
         /// The control group of the stage, and how many of it that are not chosen still are offline.
-        fileprivate(set) var controlGroup = 0
-        fileprivate(set) var controlOffline = 0
+        package fileprivate(set) var controlGroup = 0
+        package fileprivate(set) var controlOffline = 0
 
         /// Chosen agents that have not said yet what they made of it.
-        var silent: Int { (notOnNext["silent"] ?? 0) + (notOnNext["chosen"] ?? 0) }
+        package var silent: Int { (notOnNext["silent"] ?? 0) + (notOnNext["chosen"] ?? 0) }
         /// Chosen agents that do not have the candidate in force, or do not say so.
-        var missing: Int { notOnNext.values.reduce(0, +) }
+        package var missing: Int { notOnNext.values.reduce(0, +) }
 
         fileprivate mutating func add(_ agent: Agent, _ part: Int) {
             if agent.isOfControlGroup {
@@ -150,7 +149,7 @@ package struct RolloutFleet: Sendable {
 
     /// Takes note of a message; what is new about a member of the group.
     package mutating func saw(
-        _ message: MQTTMessage, of id: String?, at now: Int64
+        _ message: SeenMessage, of id: String?, at now: Int64
     ) -> (agent: String, news: News)? {
         defer { assert(isConsistent) }
         guard let (name, content) = topics.outbound(message.topic) else { return nil }
@@ -187,7 +186,7 @@ package struct RolloutFleet: Sendable {
     }
 
     /// Another control document, or none, chooses agents.
-    mutating func select(_ control: RolloutControl?) {
+    package mutating func select(_ control: RolloutControl?) {
         defer { assert(isConsistent) }
         let selection = control.map {
             Selection(below: $0.below, include: Set($0.include), exclude: Set($0.exclude))
@@ -200,7 +199,7 @@ package struct RolloutFleet: Sendable {
     /// A stage begins: those that are online and not chosen are its control group.
     ///
     /// - Parameter isFirst: Whether what is red now was red before; else only what was so before all stages.
-    mutating func beginStage(isFirst: Bool) {
+    package mutating func beginStage(isFirst: Bool) {
         defer { assert(isConsistent) }
         for (name, known) in agents {
             var agent = known
@@ -221,7 +220,7 @@ package struct RolloutFleet: Sendable {
 
     /// Remembers an agent that is not known yet; false as long as it has not said that it is in the group.
     private mutating func admit(
-        _ name: String, _ content: OutboundTopic, _ message: MQTTMessage
+        _ name: String, _ content: OutboundTopic, _ message: SeenMessage
     ) -> Bool {
         if group == "all" || agents[name] != nil { return true }
         if others[name] == nil { others[name] = Other(agent: new(name), isMember: nil) }
@@ -235,7 +234,7 @@ package struct RolloutFleet: Sendable {
 
     @discardableResult
     private func note(
-        _ content: OutboundTopic, _ message: MQTTMessage, of id: String?, at now: Int64, _ agent: inout Agent
+        _ content: OutboundTopic, _ message: SeenMessage, of id: String?, at now: Int64, _ agent: inout Agent
     ) -> News? {
         switch content {
         case .health:
@@ -253,7 +252,7 @@ package struct RolloutFleet: Sendable {
         }
     }
 
-    private func note(_ message: MQTTMessage, at now: Int64, _ agent: inout Agent) -> News? {
+    private func note(_ message: SeenMessage, at now: Int64, _ agent: inout Agent) -> News? {
         guard let json = message.json, let state = try? AgentState(json) else { return nil }
         // The will of an earlier connection may come after the birth of a later one.
         guard state.isOnline || !agent.isOnline || state.epoch >= agent.epoch else { return nil }
@@ -264,10 +263,10 @@ package struct RolloutFleet: Sendable {
         if state.isOnline {
             agent.boot = state.boot
             agent.lost = nil
-            if !was, !message.retain { agent.came = now }
+            if !was, !message.isRetained { agent.came = now }
             return was ? nil : .came
         }
-        guard was, state.reason == .will, !message.retain else { return nil }
+        guard was, state.reason == .will, !message.isRetained else { return nil }
         agent.lost = now
         return .lost
     }
@@ -297,13 +296,13 @@ package struct RolloutFleet: Sendable {
     // MARK: Back, and there
 
     /// The agents that are chosen now have to say that they are back.
-    mutating func awaitReturn() {
+    package mutating func awaitReturn() {
         defer { assert(isConsistent) }
         for (name, agent) in agents where agent.isChosen { agents[name]?.mustSayBack = true }
     }
 
     /// The online agents that have not said under this document, or a later one, that the base is in force.
-    func notBack(since order: RolloutControl.Order?) -> [String] {
+    package func notBack(since order: RolloutControl.Order?) -> [String] {
         agents.compactMap { name, agent in
             guard agent.isOnline else { return nil }
             guard let report = agent.report else { return agent.mustSayBack ? name : nil }
@@ -313,27 +312,27 @@ package struct RolloutFleet: Sendable {
     }
 
     /// The online agents that say that this map is in force.
-    func names(on map: RolloutControl.MapID) -> [String] {
+    package func names(on map: RolloutControl.MapID) -> [String] {
         agents.compactMap { $0.value.isOnline && $0.value.map?.digest == map.digest ? $0.key : nil }
     }
 
     /// The online agents that do not say that this map is in force; one that has just come is about to.
-    func names(notOn map: RolloutControl.MapID, at now: Int64) -> [String] {
+    package func names(notOn map: RolloutControl.MapID, at now: Int64) -> [String] {
         agents.compactMap { name, agent in
             agent.isOnline && agent.map?.digest != map.digest && now - agent.came > Self.arrival ? name : nil
         }
     }
 
     /// A roll-out as agents know it that have its candidate.
-    struct Memory: Sendable, Hashable {
-        var id: String
-        var order: RolloutControl.Order
-        var next: RolloutControl.MapID
+    package struct Memory: Sendable, Hashable {
+        package var id: String
+        package var order: RolloutControl.Order
+        package var next: RolloutControl.MapID
     }
 
     /// What most of the online agents that have a candidate say of the roll-out, and how many they are; nil when none
     /// has one.
-    var memory: (rollout: Memory, agents: Int)? {
+    package var memory: (rollout: Memory, agents: Int)? {
         var counts: [Memory: Int] = [:]
         for agent in agents.values where agent.isOnNext {
             guard let report = agent.report, let map = agent.map else { continue }

@@ -16,7 +16,7 @@ package struct RolloutMember: Sendable {
         /// Whether the candidate is chosen here and is not there yet.
         package var needsCandidate: Bool
 
-        static func base(_ reason: RolloutReport.Reason, needsCandidate: Bool = false) -> Choice {
+        package static func base(_ reason: RolloutReport.Reason, needsCandidate: Bool = false) -> Choice {
             Choice(
                 isCandidateInForce: false, place: .base, reason: reason, needsCandidate: needsCandidate)
         }
@@ -168,7 +168,7 @@ package struct RolloutMember: Sendable {
 
 extension RolloutMember {
     /// What is stored of it, as JSON.
-    var stored: String? {
+    package var stored: String? {
         guard let control else { return nil }
         let json: JSONValue = [
             "control": (try? JSONValue(parsing: control.encoded(), limits: .trustedFile)) ?? .null,
@@ -178,7 +178,7 @@ extension RolloutMember {
     }
 
     /// What was stored; nothing when that can't be read.
-    mutating func restore(_ text: String, at now: Int64) {
+    package mutating func restore(_ text: String, at now: Int64) {
         defer { assert(isConsistent) }
         guard let json = try? JSONValue(parsing: Array(text.utf8), limits: .trustedFile),
             let document = json["control"], let control = try? RolloutControl(document),

@@ -32,7 +32,7 @@ package struct RolloutTrail: Sendable {
     /// Takes note of what came in a place of the ring while a controller writes it.
     ///
     /// - Returns: What belongs there, when that is something else; nil when it is as it should be.
-    mutating func saw(_ payload: [UInt8], in slot: Int64) -> [UInt8]? {
+    package mutating func saw(_ payload: [UInt8], in slot: Int64) -> [UInt8]? {
         guard let known = slots[slot], known != payload else { return nil }
         if let entry = Self.entry(payload), entry.slot == slot, let last, entry.number == last.number + 1,
             entry.previous == last.digest
@@ -84,9 +84,6 @@ public struct RolloutHistory: Sendable, Hashable {
     public let entries: [Entry]
     /// Where the chain is broken: each a sentence; empty when every entry names the one before.
     public let faults: [String]
-
-    /// The entries of a file, an entry a line, to which another process may be adding one just now.
-    package init(file bytes: [UInt8]) { self.init(RolloutAuditFile.lines(of: bytes).whole) }
 
     /// - Parameter payloads: The entries as they are kept, in any order.
     package init(_ payloads: [[UInt8]]) {

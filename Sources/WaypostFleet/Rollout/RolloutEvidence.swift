@@ -223,7 +223,7 @@ package struct RolloutEvidence: Sendable {
     }
 
     /// Whether agents were lost that may still come back in time.
-    func isWaitingForLost(at now: Int64, _ grace: Int64) -> Bool {
+    package func isWaitingForLost(at now: Int64, _ grace: Int64) -> Bool {
         // A little longer, so that the gate has looked at it.
         lost.values.contains { now - $0 <= grace + 2_000 }
     }
@@ -231,7 +231,7 @@ package struct RolloutEvidence: Sendable {
     // MARK: Canaries
 
     /// The agents that are to be asked now where URLs lead: such as have the candidate, and were not asked before.
-    mutating func takeCanaries(_ fleet: RolloutFleet) -> [String] {
+    package mutating func takeCanaries(_ fleet: RolloutFleet) -> [String] {
         defer { assert(isConsistent) }
         let missing = Self.canaries.wanted - answers.count
         guard !isAsking, missing > 0, asked.count < Self.canaries.most else { return [] }
@@ -245,11 +245,24 @@ package struct RolloutEvidence: Sendable {
     }
 
     /// Canaries said where URLs lead: that counts of those that had the candidate in force when they said it.
-    mutating func canariesAnswered(_ found: [CanaryAnswer], _ next: RolloutControl.MapID) {
+    package mutating func canariesAnswered(_ found: [CanaryAnswer], _ next: RolloutControl.MapID) {
         defer { assert(isConsistent) }
         isAsking = false
         for answer in found where answer.inForce?.digest == next.digest {
             answers[answer.agent] = answer.differences
         }
+    }
+}
+
+/// Where URLs lead at an agent that was asked during a roll-out.
+package struct CanaryAnswer: Sendable, Hashable {
+    package var agent: String
+    /// The group's map under which it answered; nil when that is not known, or when it had none.
+    package var inForce: RolloutControl.MapID?
+    /// The URLs that lead elsewhere than foretold, each a sentence.
+    package var differences: [String]
+
+    package init(agent: String, inForce: RolloutControl.MapID?, differences: [String] = []) {
+        (self.agent, self.inForce, self.differences) = (agent, inForce, differences)
     }
 }

@@ -1,11 +1,11 @@
 import Waypost
-import WaypostMessages
+package import WaypostMessages
 
 /// The gates of a stage: evidence in, verdicts with their numbers out.
 ///
 /// What one agent says stops a roll-out at most: it takes nothing back for others, and lets nothing go on.
-struct RolloutGates {
-    typealias Gate = RolloutStatus.Gate
+package struct RolloutGates {
+    package typealias Gate = RolloutStatus.Gate
 
     let evidence: RolloutEvidence
     let fleet: RolloutFleet
@@ -17,7 +17,7 @@ struct RolloutGates {
     private let cohort: Int
     private let hasApplied: Bool
 
-    init(
+    package init(
         evidence: RolloutEvidence, fleet: RolloutFleet, control: RolloutControl, options: RolloutOptions,
         now: Int64
     ) {
@@ -29,18 +29,18 @@ struct RolloutGates {
     }
 
     /// All of them, in the order of the design.
-    var all: [Gate] {
+    package var all: [Gate] {
         [candidate, resolve, notFound, failures, opens, lost, guarded, reports, health]
     }
 
     /// The breach that decides, of several: the first that takes the map back, else the first that pauses.
-    var worst: Gate? {
+    package var worst: Gate? {
         let breaches = all.filter { $0.verdict == .breach }
         return breaches.first { $0.consequence == .takeBack } ?? breaches.first
     }
 
     /// Since when the stage runs, without the time that does not count.
-    var elapsed: Int64 { now - evidence.began - evidence.standstill }
+    package var elapsed: Int64 { now - evidence.began - evidence.standstill }
 
     // MARK: Limits
 
@@ -195,7 +195,7 @@ struct RolloutGates {
     }
 
     /// Whether so many chosen agents say nothing that the candidate is sent to them again.
-    var areReportsMissing: Bool { fleet.counts.silent * 10 > fleet.counts.chosen }
+    package var areReportsMissing: Bool { fleet.counts.silent * 10 > fleet.counts.chosen }
 
     private var reports: Gate {
         let counts = fleet.counts
@@ -229,7 +229,7 @@ struct RolloutGates {
     // MARK: Going on
 
     /// Whether there is good evidence of traffic and of reports, so that a stage without a breach may end.
-    var areConclusive: Bool {
+    package var areConclusive: Bool {
         guard reports.verdict == .pass else { return false }
         guard !areOpensBad, evidence.value < nearLimit else { return false }
         return options.allowsNoTraffic
@@ -237,7 +237,7 @@ struct RolloutGates {
     }
 
     /// Why the stage does not end: the gates that say neither, and what they found.
-    var doubts: String {
+    package var doubts: String {
         let silent = all.filter { $0.verdict == .inconclusive }.map { "\($0.name): \($0.found)" }
         return "inconclusive: \(silent.joined(separator: "; "))"
             + (hasTraffic ? "" : "; is there traffic on the changed URLs?")

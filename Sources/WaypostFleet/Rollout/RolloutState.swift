@@ -1,10 +1,9 @@
-import Waypost
-import WaypostMessages
+package import WaypostMessages
 
 /// Where a controller is with its roll-out.
 ///
-/// Its functions are named for what happened; they say what is to be done, and ``RolloutDirector`` does it.
-enum RolloutState: Sendable, Hashable {
+/// Its functions are named for what happened; they say what is to be done, and the director does it.
+package enum RolloutState: Sendable, Hashable {
     /// What the broker keeps is being read.
     case reading
     /// Stages go on as long as the gates pass.
@@ -24,24 +23,24 @@ enum RolloutState: Sendable, Hashable {
     case ended(RolloutOutcome)
 
     /// Why it stands still.
-    struct Pause: Sendable, Hashable {
-        var why: String
+    package struct Pause: Sendable, Hashable {
+        package var why: String
         /// In milliseconds on the monotonic clock, as all times here.
-        var since: Int64
+        package var since: Int64
         /// Whether the new map lies in the place of the old one.
-        var isPromoted: Bool
+        package var isPromoted: Bool
         /// Whether a breach still takes it back; not when a person who does not stay has paused it.
-        var isWatched: Bool
+        package var isWatched: Bool
     }
 
     /// Why agents go back.
-    struct Return: Sendable, Hashable {
-        var why: String
-        var since: Int64
+    package struct Return: Sendable, Hashable {
+        package var why: String
+        package var since: Int64
     }
 
     /// What is to be done.
-    enum Action: Sendable, Hashable {
+    package enum Action: Sendable, Hashable {
         case pause(why: String)
         /// Has agents choose the map that they still have.
         case takeBack(why: String)
@@ -52,7 +51,7 @@ enum RolloutState: Sendable, Hashable {
     // MARK: What it is
 
     /// Whether nothing more is decided.
-    var isOver: Bool {
+    package var isOver: Bool {
         switch self {
         case .ending, .ended: true
         default: false
@@ -60,7 +59,7 @@ enum RolloutState: Sendable, Hashable {
     }
 
     /// Whether a breach still does something.
-    var isWatching: Bool {
+    package var isWatching: Bool {
         switch self {
         case .steering, .promoting, .tail: true
         case .paused(let pause): pause.isWatched
@@ -68,10 +67,10 @@ enum RolloutState: Sendable, Hashable {
         }
     }
 
-    var outcome: RolloutOutcome? { if case .ended(let outcome) = self { outcome } else { nil } }
+    package var outcome: RolloutOutcome? { if case .ended(let outcome) = self { outcome } else { nil } }
 
     /// Whether the new map was published in the place of the old one.
-    var isPromoted: Bool {
+    package var isPromoted: Bool {
         switch self {
         case .paused(let pause): pause.isPromoted
         case .promoting(_, let isPublished): isPublished
@@ -81,7 +80,7 @@ enum RolloutState: Sendable, Hashable {
     }
 
     /// The state of the control document that goes with it; nil where several do.
-    var word: RolloutControl.State? {
+    package var word: RolloutControl.State? {
         switch self {
         case .steering: .running
         case .paused: .paused
@@ -97,7 +96,9 @@ enum RolloutState: Sendable, Hashable {
     // What can't follow here changes nothing. What may follow is on the page Architecture, and a test tries all of it.
 
     /// A controller takes over what another one left.
-    mutating func tookOver(_ control: RolloutControl, isPromoted: Bool, isRestored: Bool, at now: Int64) {
+    package mutating func tookOver(
+        _ control: RolloutControl, isPromoted: Bool, isRestored: Bool, at now: Int64
+    ) {
         guard self == .reading else { return }
         let why = control.why ?? control.state.rawValue
         switch control.state {
@@ -111,7 +112,7 @@ enum RolloutState: Sendable, Hashable {
     }
 
     /// A stage begins; false where none can.
-    mutating func stageBegan() -> Bool {
+    package mutating func stageBegan() -> Bool {
         switch self {
         case .reading, .steering: break
         case .paused(let pause) where !pause.isPromoted: break
@@ -122,7 +123,7 @@ enum RolloutState: Sendable, Hashable {
     }
 
     /// A gate broke: what of its consequence is left to be done.
-    func breached(_ gate: RolloutStatus.Gate) -> Action? {
+    package func breached(_ gate: RolloutStatus.Gate) -> Action? {
         let why = "\(gate.name): \(gate.found); the limit is \(gate.limit)"
         switch (self, gate.consequence) {
         case (.steering, .pause): return .pause(why: why)
@@ -133,7 +134,7 @@ enum RolloutState: Sendable, Hashable {
     }
 
     /// Somebody wants it back; nil where agents go back already.
-    func goBack(_ why: String) -> Action? {
+    package func goBack(_ why: String) -> Action? {
         switch self {
         case .takingBack, .restoring, .ending, .ended, .reading: nil
         case .steering, .paused, .promoting, .tail: isPromoted ? .restore(why: why) : .takeBack(why: why)
@@ -141,7 +142,7 @@ enum RolloutState: Sendable, Hashable {
     }
 
     /// Something or somebody stops it; false where there is nothing to stop.
-    mutating func pauseBegan(_ why: String, isWatched: Bool, at now: Int64) -> Bool {
+    package mutating func pauseBegan(_ why: String, isWatched: Bool, at now: Int64) -> Bool {
         switch self {
         case .steering, .promoting, .paused:
             self = .paused(Pause(why: why, since: now, isPromoted: isPromoted, isWatched: isWatched))
@@ -151,7 +152,7 @@ enum RolloutState: Sendable, Hashable {
     }
 
     /// All agents get the new map as their own; false where it is over, or where they go back.
-    mutating func promotionBegan(at now: Int64) -> Bool {
+    package mutating func promotionBegan(at now: Int64) -> Bool {
         switch self {
         case .steering, .paused, .promoting:
             self = .promoting(since: now, isPublished: isPromoted)
@@ -161,17 +162,17 @@ enum RolloutState: Sendable, Hashable {
     }
 
     /// The new map was published in the place of the old one.
-    mutating func mapWasPublished() {
+    package mutating func mapWasPublished() {
         if case .promoting(let since, _) = self { self = .promoting(since: since, isPublished: true) }
     }
 
     /// Agents have it as their own.
-    mutating func promotionEnded(at now: Int64) {
+    package mutating func promotionEnded(at now: Int64) {
         if case .promoting(_, isPublished: true) = self { self = .tail(since: now) }
     }
 
     /// Agents go back, in the way that ``goBack(_:)`` says; false where there is nothing to go back from.
-    mutating func returnBegan(_ why: String, at now: Int64) -> Bool {
+    package mutating func returnBegan(_ why: String, at now: Int64) -> Bool {
         let back = Return(why: why, since: now)
         switch self {
         case .steering, .paused, .promoting, .tail: self = isPromoted ? .restoring(back) : .takingBack(back)
@@ -182,7 +183,7 @@ enum RolloutState: Sendable, Hashable {
     }
 
     /// It ends when all is published.
-    mutating func ends(_ outcome: RolloutOutcome) {
+    package mutating func ends(_ outcome: RolloutOutcome) {
         switch self {
         case .paused, .promoting, .takingBack, .restoring, .tail: self = .ending(outcome)
         case .reading, .steering, .ending, .ended: break
@@ -190,12 +191,12 @@ enum RolloutState: Sendable, Hashable {
     }
 
     /// All is published.
-    mutating func allWasPublished() {
+    package mutating func allWasPublished() {
         if case .ending(let outcome) = self { self = .ended(outcome) }
     }
 
     /// Another controller steers it.
-    mutating func superseded(by name: String) {
+    package mutating func superseded(by name: String) {
         switch self {
         case .steering, .paused, .promoting, .takingBack, .restoring, .tail, .ending:
             self = .ended(.superseded(by: name))
