@@ -1,5 +1,6 @@
 import MQTTLink
 import Waypost
+import WaypostFleet
 import WaypostMessages
 
 extension Backend {

@@ -1,4 +1,5 @@
 public import Waypost
+import WaypostFleet
 package import WaypostMessages
 
 /// How a command ended at an agent.

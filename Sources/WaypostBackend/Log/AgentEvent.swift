@@ -1,4 +1,5 @@
 public import Waypost
+package import WaypostFleet
 import WaypostMessages
 
 /// A line of an agent's log.

@@ -1,4 +1,5 @@
 import Waypost
+import WaypostFleet
 import WaypostMessages
 
 /// Which agents have a wrong clock, as far as their lines and their answers show.

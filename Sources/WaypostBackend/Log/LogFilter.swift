@@ -1,3 +1,4 @@
+package import WaypostFleet
 package import WaypostMessages
 
 /// Which lines are shown: a lowest level for each tag, and one for all others, as in `adb logcat`; and what else holds.

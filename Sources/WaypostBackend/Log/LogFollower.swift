@@ -1,5 +1,6 @@
 import MQTTLink
 import Waypost
+package import WaypostFleet
 import WaypostMessages
 
 /// Follows the events, failures and presence of agents, over lost connections, until it is cancelled.

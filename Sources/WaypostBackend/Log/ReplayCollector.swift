@@ -1,5 +1,6 @@
 package import MQTTLink
 import Waypost
+package import WaypostFleet
 package import WaypostMessages
 
 /// Gathers the events that agents still have, page by page, until all are there that are wanted.

@@ -1,5 +1,6 @@
 package import MQTTLink
 import Waypost
+import WaypostFleet
 package import WaypostMessages
 
 /// Recognises what agents say of one document among all that they publish on `map/applied`.

@@ -82,13 +82,6 @@ package struct LogLine: Sendable {
 }
 
 extension LogQuery {
-    /// Reads a query of the command line.
-    ///
-    /// - Throws: ``BackendError`` naming the term and what it should be.
-    package static func read(_ text: String) throws(BackendError) -> LogQuery {
-        do { return try LogQuery(text) } catch { throw BackendError(.invalid, error.detail) }
-    }
-
     /// Whether it holds for a line.
     ///
     /// - Parameter now: the time of the wall clock, in milliseconds since 1970.
