@@ -1,3 +1,5 @@
+import WaypostFleet
+
 /// What is known of an agent from what the broker keeps.
 public struct AgentStatus: Sendable, Hashable {
     /// What it is like, by how soon someone should look.

@@ -1,4 +1,5 @@
 import MQTTLink
+import WaypostFleet
 package import WaypostMessages
 
 /// What an agent that will not come back left at the broker, and its removal.

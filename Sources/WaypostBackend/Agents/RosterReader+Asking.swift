@@ -1,6 +1,7 @@
 import MQTTLink
 import Threading
 import Waypost
+package import WaypostFleet
 package import WaypostMessages
 
 extension RosterReader {

@@ -1,4 +1,5 @@
 import MQTTLink
+package import WaypostFleet
 import WaypostMessages
 
 /// Reads once what the broker keeps of all agents.

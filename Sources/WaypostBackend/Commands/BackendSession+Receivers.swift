@@ -1,5 +1,6 @@
 package import MQTTLink
 import Waypost
+import WaypostFleet
 package import WaypostMessages
 
 extension BackendSession {

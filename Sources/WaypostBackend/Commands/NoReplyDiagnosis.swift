@@ -1,5 +1,6 @@
 package import MQTTLink
 import Waypost
+import WaypostFleet
 package import WaypostMessages
 
 /// Why an agent may not have replied, from what the broker keeps about it.

@@ -1,5 +1,6 @@
 import MQTTLink
 import Waypost
+import WaypostFleet
 package import WaypostMessages
 import WaypostTools
 

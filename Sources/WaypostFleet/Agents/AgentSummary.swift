@@ -29,7 +29,7 @@ package struct AgentSummary: Sendable, Hashable {
     /// Whether its clock was wrong when it went, and nothing says how far.
     private let hasNoTimes: Bool
 
-    package init(_ agent: String, _ member: Roster.Member, now: Int64 = WallClock.now()) {
+    package init(_ agent: String, _ member: Roster.Member, now: Int64) {
         self.agent = agent
         condition = member.condition
         let (health, isOnline) = (member.health, member.isOnline ?? false)

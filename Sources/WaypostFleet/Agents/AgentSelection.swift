@@ -53,7 +53,7 @@ package struct AgentSelection: Sendable {
 
 extension NearestNames {
     /// `; did you mean A? See: waypost agents`.
-    static func advice(_ names: [String]) -> String {
+    package static func advice(_ names: [String]) -> String {
         names.isEmpty ? "; see: waypost agents" : "\(question(names)) See: waypost agents"
     }
 }

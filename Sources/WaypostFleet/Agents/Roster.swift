@@ -1,4 +1,3 @@
-package import MQTTLink
 package import Waypost
 package import WaypostMessages
 
@@ -64,7 +63,7 @@ package struct Roster: Sendable {
     }
 
     /// Takes note of a message that may be about presence.
-    package mutating func saw(_ message: MQTTMessage, now: Int64 = WallClock.now()) {
+    package mutating func saw(_ message: SeenMessage, now: Int64) {
         if message.payload.isEmpty, case (let agent, .state)? = topics.outbound(message.topic) {
             // Someone removed it, see ``RetiredAgent``.
             if let member = members.removeValue(forKey: agent) {
@@ -86,7 +85,7 @@ package struct Roster: Sendable {
             members[agent, default: Member()].state = state
             // Each connection that fails leaves a will, and changes nothing of since when the agent is lost.
             if before?.comingAndGoing ?? [] != members[agent]?.comingAndGoing {
-                members[agent]?.seenAt = message.retain ? nil : now
+                members[agent]?.seenAt = message.isRetained ? nil : now
             }
             members[agent]?.stateJSON = json
             bytes += size - (members[agent]?.stateBytes ?? 0)
@@ -94,7 +93,8 @@ package struct Roster: Sendable {
         case .health:
             let health = Health(json)
             members[agent, default: Member()].health = health
-            members[agent]?.healthLag = message.retain ? nil : health.at.map { now.subtracting(clamping: $0) }
+            members[agent]?.healthLag =
+                message.isRetained ? nil : health.at.map { now.subtracting(clamping: $0) }
             members[agent]?.askedAt = nil
             bytes += size - (members[agent]?.healthBytes ?? 0)
             members[agent]?.healthBytes = size
@@ -109,13 +109,15 @@ package struct Roster: Sendable {
     }
 
     /// Takes the health with which an agent has answered a ping.
-    package mutating func answered(_ agent: String, _ health: JSONValue, now: Int64 = WallClock.now()) {
-        saw(MQTTMessage(topic: topics.health(of: agent), payload: health.serialized()), now: now)
+    package mutating func answered(_ agent: String, _ health: JSONValue, now: Int64) {
+        saw(
+            SeenMessage(
+                topic: topics.health(of: agent), payload: health.serialized(), isRetained: false), now: now)
         members[agent]?.askedAt = now
     }
 
     /// How far the clock of an agent is ahead, in milliseconds, where it is known to be wrong; else 0.
-    package func clockError(of agent: String, now: Int64 = WallClock.now()) -> Int64 {
+    package func clockError(of agent: String, now: Int64) -> Int64 {
         members[agent]?.wrongClockLag(at: now).map { Int64(0).subtracting(clamping: $0) } ?? 0
     }
 
@@ -132,30 +134,30 @@ package struct Roster: Sendable {
     }
 
     /// One JSON object an agent, by name.
-    package var json: [JSONValue] {
-        members.keys.sorted().map(json)
+    package func json(now: Int64) -> [JSONValue] {
+        members.keys.sorted().map { json(of: $0, now: now) }
     }
 
     /// The JSON object of one agent; null when there is no such agent.
     ///
     /// The documents in it have the times of the agent's clock; where that is known to be wrong, `clockAheadMs` says how
     /// far it is ahead.
-    package func json(of agent: String) -> JSONValue {
+    package func json(of agent: String, now: Int64) -> JSONValue {
         guard let member = members[agent] else { return .null }
         var object: [String: JSONValue] = [
             "agent": .string(agent), "online": member.isOnline.map(JSONValue.bool) ?? .null,
             "state": member.stateJSON ?? .null,
             "health": member.health?.json ?? .null, "map": member.mapJSON ?? .null,
         ]
-        let error = clockError(of: agent)
+        let error = clockError(of: agent, now: now)
         if error != 0 { object["clockAheadMs"] = .int(error) }
         return .object(object)
     }
 
     /// What to say of an agent, without times; nil when there is no such agent.
-    package func news(of agent: String) -> AgentSummary? {
+    package func news(of agent: String, now: Int64) -> AgentSummary? {
         members[agent].map { member in
-            var summary = AgentSummary(agent, member)
+            var summary = AgentSummary(agent, member, now: now)
             (summary.since, summary.asOf, summary.started) = (nil, nil, nil)
             // Each measurement differs by some milliseconds.
             (summary.clockLag, summary.isSinceAtLeast) = (summary.clockLag?.signum(), false)
@@ -164,7 +166,7 @@ package struct Roster: Sendable {
     }
 
     /// All agents, those that need attention first.
-    package func summaries(now: Int64 = WallClock.now()) -> [AgentSummary] {
+    package func summaries(now: Int64) -> [AgentSummary] {
         members.map { AgentSummary($0, $1, now: now) }.sorted {
             ($0.condition, $0.agent) < ($1.condition, $1.agent)
         }

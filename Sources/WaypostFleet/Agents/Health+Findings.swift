@@ -1,4 +1,4 @@
-public import Waypost
+import Waypost
 package import WaypostMessages
 
 /// What an agent's health means, for people and for what depends on it.
@@ -80,22 +80,4 @@ extension Health {
         return
             "\(held.count.counted("open")) \(held.count == 1 ? "waits" : "wait") for \(gates.joined(separator: ", "))"
     }
-}
-
-/// What an agent says about itself.
-public struct AgentHealth: Sendable {
-    /// All that it says, as it came.
-    public let json: JSONValue
-    private let health: Health
-
-    init(_ json: JSONValue) { (self.json, health) = (json, Health(json)) }
-
-    /// Whether all its checks are good.
-    public var isGreen: Bool { health.isGreen }
-    /// Its version.
-    public var version: String { health.version }
-    /// Its groups beside `all`.
-    public var groups: [String] { health.groups }
-    /// The checks that failed, each with what was found.
-    public var problems: [String] { health.problems }
 }
