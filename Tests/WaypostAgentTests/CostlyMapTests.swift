@@ -6,6 +6,7 @@ import Waypost
 import WaypostMessages
 
 @testable import WaypostAgent
+@testable import WaypostFleet
 
 /// Maps whose redirects take one URL all together: they may cost a moment, and no more.
 @Suite(.serialized, .timeLimit(.minutes(20))) struct `Costly maps` {

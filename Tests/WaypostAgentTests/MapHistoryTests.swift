@@ -3,6 +3,7 @@ import Testing
 import Waypost
 
 @testable import WaypostAgent
+@testable import WaypostFleet
 @testable import WaypostMessages
 
 @Suite(.timeLimit(.minutes(10))) struct `Maps of the past` {

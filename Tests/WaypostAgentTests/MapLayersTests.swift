@@ -6,6 +6,7 @@ import Waypost
 import WaypostMessages
 
 @testable import WaypostAgent
+@testable import WaypostFleet
 
 @Suite struct `Layers of maps` {
     private func router() throws -> Router {

@@ -6,6 +6,7 @@ import Waypost
 import WaypostMessages
 
 @testable import WaypostAgent
+@testable import WaypostFleet
 
 /// Roll-outs in a running agent, with its disk.
 @Suite struct `Roll-outs in an agent` {

@@ -2,6 +2,7 @@ import MQTTLink
 import Synchronization
 import Threading
 import Waypost
+import WaypostFleet
 import WaypostMessages
 
 /// Takes what the link read: decodes it, recognises repetitions, has it stored, and only then lets it be acknowledged.

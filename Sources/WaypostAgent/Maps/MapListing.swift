@@ -1,4 +1,5 @@
 package import Waypost
+package import WaypostFleet
 package import WaypostMessages
 
 /// What the answers to `maps` say: what is in force, what was, and one document whole.

@@ -1,4 +1,5 @@
 import Waypost
+import WaypostFleet
 import WaypostMessages
 
 extension RelocationMaps {

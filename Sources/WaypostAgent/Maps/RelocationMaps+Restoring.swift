@@ -1,5 +1,6 @@
 import Threading
 import Waypost
+import WaypostFleet
 import WaypostMessages
 
 /// What is on the disk at the start.

@@ -2,6 +2,7 @@ import MQTTLink
 import Synchronization
 import Threading
 import Waypost
+import WaypostFleet
 import WaypostMessages
 
 /// Roll-outs: a group's candidate in the place of its map, where the control document chooses this agent, as

@@ -2,6 +2,7 @@ import MQTTLink
 import Synchronization
 import Threading
 import Waypost
+import WaypostFleet
 import WaypostMessages
 
 /// The relocation maps of an agent: a document is checked and compiled, then committed, and only then in force.

@@ -1,4 +1,5 @@
 import Waypost
+import WaypostFleet
 import WaypostMessages
 
 /// A document that was in force in a layer until another took its place.

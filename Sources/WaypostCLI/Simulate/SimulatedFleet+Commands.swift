@@ -1,6 +1,7 @@
 import MQTTLink
 import Waypost
 import WaypostAgent
+import WaypostFleet
 import WaypostMessages
 
 /// What simulated agents do with what comes.

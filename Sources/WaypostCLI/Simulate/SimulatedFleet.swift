@@ -1,6 +1,7 @@
 import MQTTLink
 import Waypost
 import WaypostAgent
+import WaypostFleet
 import WaypostMessages
 
 /// Thousands of agents as one value: which messages they send when follows from the plan, the seed, the clock and what

@@ -1,6 +1,7 @@
 import Threading
 import Waypost
 import WaypostAgent
+import WaypostFleet
 import WaypostMessages
 
 /// The maps of an agent: of all agents that were sent the same, for they have them in common.

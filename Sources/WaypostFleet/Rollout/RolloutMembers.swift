@@ -1,16 +1,19 @@
-import Waypost
-import WaypostFleet
-import WaypostMessages
+package import Waypost
+package import WaypostMessages
 
 /// The agent's part in the roll-outs of all its groups: decisions only; ``RelocationMaps`` acts.
 ///
 /// Times are on the monotonic clock, in milliseconds.
-struct RolloutMembers: Sendable {
+package struct RolloutMembers: Sendable {
     /// A candidate that is not put in force here.
-    struct Unfit: Sendable {
-        var digest: [UInt8]
+    package struct Unfit: Sendable {
+        package var digest: [UInt8]
         /// Whether it may fit when other maps or the routes change.
-        var dependsOnOthers: Bool
+        package var dependsOnOthers: Bool
+
+        package init(digest: [UInt8], dependsOnOthers: Bool) {
+            (self.digest, self.dependsOnOthers) = (digest, dependsOnOthers)
+        }
     }
 
     /// How long a retained map may take with a new session.
@@ -20,9 +23,9 @@ struct RolloutMembers: Sendable {
     /// By the key of the layer.
     private var members: [String: RolloutMember] = [:]
     /// The candidates that did not fit here, by layer: their digests, and why.
-    var unfit: [String: Unfit] = [:]
+    package var unfit: [String: Unfit] = [:]
     /// The URLs that the candidates in force change.
-    var changed: [String: ChangedURLs] = [:]
+    package var changed: [String: ChangedURLs] = [:]
     /// What was reported last, without the counts.
     private var reported: [RolloutReport] = []
     /// How many opens were reported.
@@ -32,15 +35,15 @@ struct RolloutMembers: Sendable {
     /// Until when a retained map is waited for.
     private var awaitsMap: Int64?
 
-    init(agent: String) { self.agent = agent }
+    package init(agent: String) { self.agent = agent }
 
-    var isEmpty: Bool { members.isEmpty }
+    package var isEmpty: Bool { members.isEmpty }
 
     /// What is known of the roll-out of a layer.
-    subscript(key: String) -> RolloutMember { members[key] ?? RolloutMember(agent: agent) }
+    package subscript(key: String) -> RolloutMember { members[key] ?? RolloutMember(agent: agent) }
 
     /// Whether a layer's roll-out is under way.
-    func isUnderWay(_ key: String) -> Bool { members[key]?.control?.state.isOver == false }
+    package func isUnderWay(_ key: String) -> Bool { members[key]?.control?.state.isOver == false }
 
     /// Whether each member has a control document: without one there is nothing to say of it.
     private var isConsistent: Bool { members.values.allSatisfy { $0.control != nil } }
@@ -48,7 +51,7 @@ struct RolloutMembers: Sendable {
     // MARK: What happened
 
     /// A control document came.
-    mutating func controlCame(
+    package mutating func controlCame(
         _ control: RolloutControl, of key: String, for audience: Audience, digest: String, at now: Int64
     ) throws(Failure) {
         defer { assert(isConsistent) }
@@ -58,7 +61,7 @@ struct RolloutMembers: Sendable {
     }
 
     /// It was found on the disk at the start.
-    mutating func restored(_ text: String, of key: String, at now: Int64) {
+    package mutating func restored(_ text: String, of key: String, at now: Int64) {
         defer { assert(isConsistent) }
         var member = RolloutMember(agent: agent)
         member.restore(text, at: now)
@@ -66,22 +69,22 @@ struct RolloutMembers: Sendable {
     }
 
     /// There is a connection; before the first one there was no one to subscribe with.
-    mutating func connected(isNewSession: Bool, at now: Int64) {
+    package mutating func connected(isNewSession: Bool, at now: Int64) {
         awaitsMap = isNewSession ? now + Self.patience : nil
         subscribed = []
     }
 
-    mutating func mapCame() { awaitsMap = nil }
+    package mutating func mapCame() { awaitsMap = nil }
 
     /// Whether the map that a new session brings did not come; true once.
-    mutating func timePassed(at now: Int64) -> Bool {
+    package mutating func timePassed(at now: Int64) -> Bool {
         guard let end = awaitsMap, now >= end else { return false }
         awaitsMap = nil
         return true
     }
 
     /// A URL that candidates change was opened; returns the members that go back to the base for it.
-    mutating func opened(
+    package mutating func opened(
         _ keys: [String], isFailing: Bool, at now: Int64
     ) -> [(key: String, member: RolloutMember)] {
         defer { assert(isConsistent) }
@@ -91,7 +94,7 @@ struct RolloutMembers: Sendable {
     // MARK: What follows
 
     /// The layers in whose place the candidate lies, as far as the control documents go.
-    func choices(_ layers: MapLayers, at now: Int64) -> [String: RolloutMember.Choice] {
+    package func choices(_ layers: MapLayers, at now: Int64) -> [String: RolloutMember.Choice] {
         members.reduce(into: [:]) { choices, element in
             let (key, member) = element
             let candidate = layers.stored[MapRecord.candidateKey(of: key)]
@@ -105,7 +108,7 @@ struct RolloutMembers: Sendable {
     }
 
     /// Whether the control document wants another candidate than the one that is stored.
-    func needs(_ digest: [UInt8], _ layers: MapLayers, of key: String) -> RolloutControl? {
+    package func needs(_ digest: [UInt8], _ layers: MapLayers, of key: String) -> RolloutControl? {
         let stored = layers.stored[MapRecord.candidateKey(of: key)]
         guard let control = members[key]?.control, control.state.hasCandidate, control.chooses(agent),
             stored?.digest != digest || stored?.isDamaged == true
@@ -114,7 +117,7 @@ struct RolloutMembers: Sendable {
     }
 
     /// The layers whose stored candidates no control document names any more.
-    func stale(_ layers: MapLayers) -> [String] {
+    package func stale(_ layers: MapLayers) -> [String] {
         members.keys.filter { key in
             let place = MapRecord.candidateKey(of: key)
             guard let record = layers.stored[place], !layers.chosen.contains(key) else { return false }
@@ -125,12 +128,12 @@ struct RolloutMembers: Sendable {
     }
 
     /// Whether one that goes back when it hears nothing has heard nothing for too long.
-    func isSilent(_ layers: MapLayers, at now: Int64) -> Bool {
+    package func isSilent(_ layers: MapLayers, at now: Int64) -> Bool {
         layers.chosen.contains { members[$0]?.isSilent(at: now) == true }
     }
 
     /// What each roll-out has come to here.
-    func reports(_ layers: MapLayers, at now: Int64) -> [RolloutReport] {
+    package func reports(_ layers: MapLayers, at now: Int64) -> [RolloutReport] {
         let choices = choices(layers, at: now)
         return layers.keysInOrder.compactMap { key in
             guard let member = members[key], var choice = choices[key] else { return nil }
@@ -141,24 +144,26 @@ struct RolloutMembers: Sendable {
     }
 
     /// Reports these; false when they say nothing new.
-    mutating func report(_ reports: [RolloutReport]) -> Bool {
+    package mutating func report(_ reports: [RolloutReport]) -> Bool {
         let reports = reports.map(\.withoutCounts)
         defer { reported = reports }
         return reports != reported
     }
 
     /// Whether there are opens that were not reported; they count as reported then.
-    mutating func takeOpens() -> Bool {
+    package mutating func takeOpens() -> Bool {
         let opens = members.values.reduce(0) { $0 + $1.opened }
         defer { reportedOpens = opens }
         return opens != reportedOpens
     }
 
     /// How long reports wait, so that not all agents send theirs at once.
-    var delay: Int64 { members.values.compactMap { $0.control?.delay(of: agent) }.max() ?? 0 }
+    package var delay: Int64 { members.values.compactMap { $0.control?.delay(of: agent) }.max() ?? 0 }
 
     /// The groups whose candidates are needed from now on, and those whose are not any more.
-    mutating func takeSubscriptions(_ layers: MapLayers, at now: Int64) -> (new: [String], old: [String]) {
+    package mutating func takeSubscriptions(_ layers: MapLayers, at now: Int64) -> (
+        new: [String], old: [String]
+    ) {
         let needed = Set(
             choices(layers, at: now).filter(\.value.needsCandidate).map { String($0.key.dropFirst()) })
         defer { subscribed = needed }

@@ -6,9 +6,9 @@ package struct MapLayers: Sendable {
     /// A layer whose time is over.
     package struct Expired: Sendable, Hashable {
         package var name: String
-        var revision: Int64?
+        package var revision: Int64?
         /// Milliseconds since 1970.
-        var expires: Int64
+        package var expires: Int64
     }
 
     private let agent: String
@@ -18,17 +18,17 @@ package struct MapLayers: Sendable {
     /// The last good document of each layer.
     package var stored: [String: MapRecord] = [:]
     /// The newest refused document of each layer, by its name on the wire.
-    var refused: [String: AppliedMap.Refused] = [:]
+    package var refused: [String: AppliedMap.Refused] = [:]
     /// Stored layers that do not fit this build, each with the reason; they are tried again when routes change.
-    var unfit: [String: RelocationError] = [:]
+    package var unfit: [String: RelocationError] = [:]
     /// Layers that are left out because their time is over.
-    var reverted: Set<String> = []
+    package var reverted: Set<String> = []
     /// Layers on disk that are left out, because too few trusted keys have signed them.
     ///
     /// Their revisions do not count.
-    var untrusted: Set<String> = []
+    package var untrusted: Set<String> = []
     /// When the end of a layer was last reported, on the monotonic clock.
-    var reported: [String: Int64] = [:]
+    package var reported: [String: Int64] = [:]
     /// The layers in whose place their candidates are in force.
     package var chosen: Set<String> = []
 
@@ -112,7 +112,7 @@ package struct MapLayers: Sendable {
     // MARK: Layers
 
     /// Takes what is on disk, except what is not signed as it must be.
-    mutating func restore(_ records: [MapRecord], trusted: TrustedKeys) {
+    package mutating func restore(_ records: [MapRecord], trusted: TrustedKeys) {
         defer { assert(isConsistent) }
         for record in records {
             if !trusted.arePinned || record.signers.allSatisfy(trusted.areEnough) {
@@ -124,7 +124,7 @@ package struct MapLayers: Sendable {
     }
 
     /// The keys of the stored layers whose time is not over, in their order.
-    var candidates: [String] {
+    package var candidates: [String] {
         order.filter { key in
             record(of: key).map { !$0.isEmptied && !reverted.contains(key) } ?? false
         }
@@ -134,7 +134,7 @@ package struct MapLayers: Sendable {
     package var inForce: [MapRecord] { candidates.filter { unfit[$0] == nil }.compactMap(record(of:)) }
 
     /// The names of stored layers that are left out, because they do not fit or because they are damaged.
-    func leftOut(damaged: Bool) -> [String] {
+    package func leftOut(damaged: Bool) -> [String] {
         unfit.keys.filter { stored[$0]?.isDamaged == damaged }.map(name(of:)).sorted()
     }
 
@@ -149,13 +149,13 @@ package struct MapLayers: Sendable {
     }
 
     /// Leaves out every layer that ends at some time: the clock can't say whether that has come.
-    mutating func revertAllThatEnd() {
+    package mutating func revertAllThatEnd() {
         defer { assert(isConsistent) }
         reverted = Set(order.filter { record(of: $0)?.expires != nil })
     }
 
     /// Leaves out what has expired, when `reverts`; returns what must be reported now.
-    mutating func timePassed(
+    package mutating func timePassed(
         wall now: Int64, monotonic: Int64, every interval: Int64, reverts: Bool
     ) -> [Expired] {
         defer { assert(isConsistent) }
@@ -168,7 +168,7 @@ package struct MapLayers: Sendable {
     }
 
     /// Leaves out what has expired.
-    mutating func revertExpired(at now: Int64) {
+    package mutating func revertExpired(at now: Int64) {
         defer { assert(isConsistent) }
         let over = Set(expired(at: now).map(\.name))
         reverted = Set(order.filter { record(of: $0) != nil && over.contains(name(of: $0)) })
@@ -229,7 +229,7 @@ package struct MapLayers: Sendable {
     }
 
     /// What the next patch with a revision must contain.
-    var nextPatch: AppliedMap.NextPatch {
+    package var nextPatch: AppliedMap.NextPatch {
         let patches = stored[MapRecord.patchLayer]
         let base = patches?.revision ?? stored[agent]?.revision ?? 0
         return AppliedMap.NextPatch(base: base, revision: max(base, patches?.revisionFloor ?? 0) + 1)
@@ -301,7 +301,7 @@ package struct MapLayers: Sendable {
     }
 
     /// The layers as they are listed, in the order in which they act: their keys.
-    var listed: [String] {
+    package var listed: [String] {
         order.filter { key in
             record(of: key).map { !$0.isEmptied } ?? false || untrusted.contains(key)
                 || refused[name(of: key)] != nil
@@ -364,7 +364,7 @@ package struct MapLayers: Sendable {
             report, refused: newestRefused, nextPatch: nextPatch)
     }
 
-    var newestRefused: AppliedMap.Refused? {
+    package var newestRefused: AppliedMap.Refused? {
         refused.values.max { ($0.at, $0.layer) < ($1.at, $1.layer) }
     }
 }
