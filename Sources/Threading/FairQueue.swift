@@ -80,6 +80,7 @@ struct FairQueue<Job> {
 
     /// Takes a look: whether jobs wait behind others of their owner, and the owners of whom none was taken since the last.
     mutating func look() -> (someWait: Bool, stuck: [String]) {
+        defer { assert(isConsistent) }
         let waiting = lines.filter { $0.value.running >= share && !$0.value.jobs.isEmpty }
         let stuck = waiting.filter { $0.value.taken == 0 }.keys.sorted()
         for owner in lines.keys { lines[owner]?.taken = 0 }

@@ -87,6 +87,7 @@ struct FrameGuard: Sendable {
 
     /// The beginning of a header whose end was found.
     mutating func takeHeld() -> [UInt8] {
+        defer { assert(isConsistent) }
         defer { held = [] }
         return held
     }

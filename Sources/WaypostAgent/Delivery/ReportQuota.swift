@@ -45,6 +45,7 @@ struct ReportQuota: Sendable {
 
     /// Whether a report may be stored; one that may not is counted.
     mutating func admits(of sender: String? = nil) -> Bool {
+        defer { assert(isConsistent) }
         if isFull {
             droppedOf[nil, default: 0] += 1
         } else if let sender, isShareFull(sender) {
@@ -84,12 +85,14 @@ struct ReportQuota: Sendable {
 
     /// The counts of those that found no space, by sender, when they have changed: they belong on disk.
     mutating func takeChange() -> [String?: Int64]? {
+        defer { assert(isConsistent) }
         defer { isChanged = false }
         return isChanged ? droppedOf : nil
     }
 
     /// One of the counts of those that found no space, once there is space again to say so.
     mutating func takeDropped() -> (sender: String?, count: Int64)? {
+        defer { assert(isConsistent) }
         guard !isFull,
             let next = droppedOf.first(where: { entry in entry.key.map { !isShareFull($0) } ?? true })
         else { return nil }

@@ -393,6 +393,7 @@ struct LaneQueues: Sendable {
 
     /// Gives up the space for more than there are now.
     mutating func releaseMemory() {
+        defer { assert(isConsistent) }
         if lanes.isEmpty { lanes = [:] }
         if running.isEmpty { running = [:] }
         space.releaseMemory()

@@ -117,6 +117,7 @@ package struct MapKeeper: Sendable {
 
     /// Maps of which a newer one than the wanted was found since the last call: those are left alone.
     package mutating func takeOvertaken() -> [(audience: Audience, revision: Int64, wanted: Int64)] {
+        defer { assert(isConsistent) }
         defer { overtaken = [] }
         return overtaken
     }

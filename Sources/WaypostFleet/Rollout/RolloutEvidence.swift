@@ -127,6 +127,7 @@ package struct RolloutEvidence: Sendable {
 
     /// Time passed.
     package mutating func passed(_ time: Int64, _ counts: RolloutFleet.Counts) {
+        defer { assert(isConsistent) }
         comparison.cohort.exposure += Double(time) * Double(counts.onNext)
         comparison.control.exposure += Double(time) * Double(counts.others)
     }

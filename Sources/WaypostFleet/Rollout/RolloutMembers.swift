@@ -70,6 +70,7 @@ package struct RolloutMembers: Sendable {
 
     /// There is a connection; before the first one there was no one to subscribe with.
     package mutating func connected(isNewSession: Bool, at now: Int64) {
+        defer { assert(isConsistent) }
         awaitsMap = isNewSession ? now + Self.patience : nil
         subscribed = []
     }
@@ -78,6 +79,7 @@ package struct RolloutMembers: Sendable {
 
     /// Whether the map that a new session brings did not come; true once.
     package mutating func timePassed(at now: Int64) -> Bool {
+        defer { assert(isConsistent) }
         guard let end = awaitsMap, now >= end else { return false }
         awaitsMap = nil
         return true
@@ -145,6 +147,7 @@ package struct RolloutMembers: Sendable {
 
     /// Reports these; false when they say nothing new.
     package mutating func report(_ reports: [RolloutReport]) -> Bool {
+        defer { assert(isConsistent) }
         let reports = reports.map(\.withoutCounts)
         defer { reported = reports }
         return reports != reported
@@ -152,6 +155,7 @@ package struct RolloutMembers: Sendable {
 
     /// Whether there are opens that were not reported; they count as reported then.
     package mutating func takeOpens() -> Bool {
+        defer { assert(isConsistent) }
         let opens = members.values.reduce(0) { $0 + $1.opened }
         defer { reportedOpens = opens }
         return opens != reportedOpens
@@ -164,6 +168,7 @@ package struct RolloutMembers: Sendable {
     package mutating func takeSubscriptions(_ layers: MapLayers, at now: Int64) -> (
         new: [String], old: [String]
     ) {
+        defer { assert(isConsistent) }
         let needed = Set(
             choices(layers, at: now).filter(\.value.needsCandidate).map { String($0.key.dropFirst()) })
         defer { subscribed = needed }

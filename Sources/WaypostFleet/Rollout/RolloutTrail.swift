@@ -33,6 +33,7 @@ package struct RolloutTrail: Sendable {
     ///
     /// - Returns: What belongs there, when that is something else; nil when it is as it should be.
     package mutating func saw(_ payload: [UInt8], in slot: Int64) -> [UInt8]? {
+        defer { assert(isConsistent) }
         guard let known = slots[slot], known != payload else { return nil }
         if let entry = Self.entry(payload), entry.slot == slot, let last, entry.number == last.number + 1,
             entry.previous == last.digest
