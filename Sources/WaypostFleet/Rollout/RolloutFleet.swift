@@ -7,12 +7,10 @@ package struct RolloutFleet: Sendable {
     package struct Agent: Sendable {
         /// Its number, by which it is chosen.
         package var number: UInt64
-        package var isOnline = false
-        fileprivate var epoch: Int64 = 0
+        /// What it, or the broker for it, said of whether it is there.
+        fileprivate var state: AgentState?
         /// When it came, in milliseconds on our monotonic clock.
         fileprivate var came = Int64.min / 2
-        package var boot = ""
-        package var version = ""
         /// When it was lost, in milliseconds on our monotonic clock; nil when it is online, or was shut down.
         package var lost: Int64?
         package var isRed = false
@@ -34,6 +32,9 @@ package struct RolloutFleet: Sendable {
         fileprivate var mustSayBack = false
 
         fileprivate init(number: UInt64) { self.number = number }
+
+        package var isOnline: Bool { state?.isOnline ?? false }
+        package var version: String { state?.version ?? "" }
 
         /// Whether it is online and says that the candidate is in force.
         package var isOnNext: Bool { isOnline && report?.place == .next }
@@ -254,14 +255,10 @@ package struct RolloutFleet: Sendable {
 
     private func note(_ message: SeenMessage, at now: Int64, _ agent: inout Agent) -> News? {
         guard let json = message.json, let state = try? AgentState(json) else { return nil }
-        // The will of an earlier connection may come after the birth of a later one.
-        guard state.isOnline || !agent.isOnline || state.epoch >= agent.epoch else { return nil }
+        guard state.isNews(after: agent.state) else { return nil }
         let was = agent.isOnline
-        agent.epoch = state.epoch
-        agent.version = state.version
-        agent.isOnline = state.isOnline
+        agent.state = state
         if state.isOnline {
-            agent.boot = state.boot
             agent.lost = nil
             if !was, !message.isRetained { agent.came = now }
             return was ? nil : .came
