@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
 import {
   ago, bytes, clock, count, day, duration, exact, isTime, left, plural, span, visible,
@@ -45,7 +46,25 @@ test('numbers and words', () => {
 
 test('what can not be seen, or turns a text around, is written out', () => {
   assert.equal(visible('a\u202Eb\u200B\u2028\u{E0001}\u0007\uFFFE'), 'a\\u{202E}b\\u{200B}\\u{2028}\\u{E0001}\\u{0007}\\u{FFFE}');
-  assert.equal(visible('line\n\tnext é 日本 10\u202F000 –'), 'line\n\tnext é 日本 10\u202F000 –');
+  for (const text of ['line\n\tnext é 日本 10\u202F000 –', '👩‍👩‍👧 ❤️ ❤️‍🔥 👋🏽', 'e\u0301']) assert.equal(visible(text), text);
+  assert.equal(visible('a\u200Db 1\uFE0F\u202F'), 'a\\u{200D}b 1\\u{FE0F}\\u{202F}');
+});
+
+test('of all characters those are written out that the command line writes out', () => {
+  /** @type {Set<number>} */
+  const wanted = new Set();
+  const ranges = readFileSync(new URL('../EndToEndTests/Vectors/unseen.txt', import.meta.url), 'utf8').trimEnd();
+  for (const range of ranges.split('\n')) {
+    const [low, high] = range.split('..').map((number) => parseInt(number, 16));
+    for (let code = low; code <= high; code += 1) wanted.add(code);
+  }
+  const wrong = [];
+  for (let code = 0; code <= 0x10FFFF; code += 1) {
+    if ((code >= 0xD800 && code <= 0xDFFF) || code === 9 || code === 10) continue;
+    const text = String.fromCodePoint(code);
+    if ((visible(text) !== text) !== wanted.has(code)) wrong.push(code.toString(16));
+  }
+  assert.deepEqual(wrong, []);
 });
 
 test('a number that no calendar has is no time', () => {

@@ -6,10 +6,24 @@ import Waypost
 
 /// What a terminal may show of what came from outside.
 @Suite struct TerminalTextTests {
-    private static let unsafe: [ClosedRange<UInt32>] = [
-        0...0x1F, 0x7F...0x9F, 0x61C...0x61C, 0x200E...0x200F, 0x2028...0x202E, 0x2066...0x206F,
-        0xE0000...0xE007F,
-    ]
+    /// The characters that no one sees, as ranges, which the console's page is held to as well.
+    private static let unsafe: [ClosedRange<UInt32>] = {
+        let file = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
+            .appendingPathComponent("Vectors/unseen.txt")
+        let text = (try? String(contentsOf: file, encoding: .utf8)) ?? ""
+        return text.split(separator: "\n").compactMap { line in
+            let ends = line.split(separator: ".").compactMap { UInt32($0, radix: 16) }
+            return ends.count == 2 ? ends[0]...ends[1] : nil
+        }
+    }()
+
+    @Test func `what no one sees is the same for Unicode's data here and for the console's page`() {
+        let listed = Set(Self.unsafe.joined())
+        let wrong = (0...0x10FFFF).compactMap(Unicode.Scalar.init).filter {
+            $0.isUnseen != listed.contains($0.value)
+        }
+        #expect(listed.count > 4_000 && wrong.isEmpty, "\(wrong.map { String($0.value, radix: 16) })")
+    }
 
     @Test func `everything that a terminal could obey is escaped, and nothing else`() {
         let hidden = Self.unsafe.joined().compactMap(Unicode.Scalar.init)
@@ -18,9 +32,12 @@ import Waypost
             #expect(TerminalText(text).text == "a\(scalar.escaped(asASCII: true))b")
             #expect(TerminalText("\(text)") == TerminalText(text))
         }
-        for text in ["é", "e\u{301}", "中文", "👩‍👩‍👧", "−", "\u{A0}", "שלום", "\\u{1B}", "\"'"] {
+        for text in [
+            "é", "e\u{301}", "中文", "👩‍👩‍👧", "❤️", "❤️‍🔥", "👋🏽", "−", "10\u{202F}000", "שלום", "\\u{1B}", "\"'",
+        ] {
             #expect(TerminalText(text).text == text)
         }
+        #expect(TerminalText("a\u{200D}b 1\u{FE0F}\u{202F}").text == "a\\u{200D}b 1\\u{FE0F}\\u{202F}")
     }
 
     @Test func `only our own colours pass, also around text that holds some`() {

@@ -241,6 +241,48 @@ import Testing
         #expect(map.text.contains("entry 1 of agent (\(twin)): it does not match "))
     }
 
+    @Test(
+        arguments: [
+            0x7, 0x85, 0xA0, 0xAD, 0x34F, 0x61C, 0x115F, 0x1680, 0x180E, 0x200B, 0x200D, 0x2028, 0x2029,
+            0x202E, 0x2060,
+            0x2800, 0x3000, 0x3164, 0xFDD0, 0xFE0F, 0xFEFF, 0xFFA0, 0x1D173, 0x1FFFF, 0xE0041, 0xE0100,
+        ] as [UInt32])
+    func `a name, pattern or URL with a character that no one sees is a mistake, wherever it stands`(
+        number: UInt32
+    ) throws {
+        let odd = "x\(Character(try #require(Unicode.Scalar(number))))y"
+        let routes = ["a://home", "a://\(odd)"].map { RouteDescription(path: $0, className: "C") }
+        let report = Router.check(routes: routes + [RouteDescription(path: "a://d", className: odd)])
+        #expect(report.findings(.unseenCharacter).count == 2 && !report.isClean, "\(report.text)")
+
+        let home = "a://home"
+        let entries = [
+            ("orginPath", RelocationEntry(.replace(origin: "a://\(odd)", target: home))),
+            ("orginPath", RelocationEntry(.reset(origin: "a://r\(odd)", target: nil))),
+            ("targetPath", RelocationEntry(.replace(origin: "a://t", target: "a://\(odd)"))),
+            ("path", RelocationEntry(.add(path: "a://n\(odd)", className: "C"))),
+            ("className", RelocationEntry(.add(path: "a://n", className: odd))),
+            ("path", RelocationEntry(.delete(path: "a://\(odd)"))),
+            (
+                "except",
+                RelocationEntry(.replace(origin: "a://e/:id", target: home), except: ["a://e/\(odd)"])
+            ),
+            ("params", RelocationEntry(.replace(origin: "a://p", target: home), params: [odd: 1])),
+            ("when", RelocationEntry(.replace(origin: "a://w", target: home), when: ["group": .string(odd)])),
+        ]
+        for (field, entry) in entries {
+            let map = Router.check(
+                routes: routes, layers: [RelocationLayer(name: "agent", entries: [entry])])
+            let found = map.findings(.unseenCharacter)
+            #expect(found.contains { $0.detail.contains("\(field): it has U+") }, "\(field): \(map.text)")
+        }
+    }
+
+    @Test func `an emoji of several characters can be seen`() {
+        let routes = [RouteDescription(path: "a://👩‍👧/❤️", className: "Family")]
+        #expect(Router.check(routes: routes).isClean)
+    }
+
     @Test func `two routes of one pattern are named with their classes`() {
         let same = [("A", 0), ("B", 0), ("C", 1)].map {
             RouteDescription(path: "a://x/:id", className: $0.0, priority: $0.1)

@@ -1,6 +1,7 @@
 import Waypost
 
-/// JSON for programs whose output a person may look at: what a terminal could obey is escaped as `\uXXXX`.
+/// JSON for programs whose output a person may look at: what a terminal could obey, or no one sees, is escaped as
+/// `\uXXXX`.
 enum TerminalJSON {
     /// The JSON text with the same meaning and nothing in it that a terminal obeys.
     ///
@@ -13,7 +14,7 @@ enum TerminalJSON {
             switch scalar {
             case "\n": bytes.append(UInt8(ascii: "\n"))
             case "\0"..<" ": bytes.append(UInt8(ascii: " "))
-            case _ where scalar.isUnsafeForTerminal:
+            case _ where scalar.isUnseen:
                 for unit in String(scalar).utf16 { append(unit, to: &bytes) }
             default: bytes.append(contentsOf: String(scalar).utf8)
             }
@@ -21,13 +22,9 @@ enum TerminalJSON {
         return bytes
     }
 
-    /// The first bytes of everything that is unsafe; most JSON has none of them.
+    /// Whether a byte is none of what can be seen of ASCII, and does not end a line.
     private static func mayBeginUnsafe(_ byte: UInt8) -> Bool {
-        switch byte {
-        case 0x0A: false
-        case 0..<0x20, 0x7F, 0xC2, 0xD8, 0xE2, 0xEF, 0xF3: true
-        default: false
-        }
+        byte != UInt8(ascii: "\n") && !(0x20..<0x7F).contains(byte)
     }
 
     private static func append(_ unit: UInt16, to bytes: inout [UInt8]) {

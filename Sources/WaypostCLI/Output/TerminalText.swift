@@ -1,3 +1,5 @@
+import Waypost
+
 /// Text that a terminal shows and does not obey.
 ///
 /// What comes from outside is escaped in it, whatever it holds; only fixed codes of our own, such as colours, pass.
@@ -5,19 +7,17 @@
 struct TerminalText: Sendable, Hashable {
     private(set) var text: String
 
-    /// The text with everything escaped that a terminal could obey, also line breaks.
+    /// The text with everything escaped that a terminal could obey or no one sees, also line breaks.
     init(_ text: some StringProtocol) { self.text = text.printable }
 
     /// The text of several lines: line breaks and tabs stay, everything else is escaped.
     init(lines text: String) {
-        self.text = text.escaped { $0 != "\n" && $0 != "\t" && $0.isUnsafeForTerminal }
+        self.text = text.escapingUnseen(except: \.isOfLines, as: \.inBraces)
     }
 
     /// An XML document: what a terminal could obey becomes a character reference.
     init(xml text: String) {
-        self.text = text.escaped(
-            where: { $0 != "\n" && $0 != "\t" && $0.isUnsafeForTerminal },
-            as: { "&#x\(String($0.value, radix: 16));" })
+        self.text = text.escapingUnseen(except: \.isOfLines) { "&#x\(String($0.value, radix: 16));" }
     }
 
     /// A fixed sequence of control characters, which is why it must be a literal.
@@ -51,36 +51,15 @@ extension TerminalText: ExpressibleByStringInterpolation {
 }
 
 extension StringProtocol {
-    /// The text with everything escaped that a terminal could obey, also line breaks.
-    var printable: String { escaped(where: \.isUnsafeForTerminal) }
-
-    fileprivate func escaped(
-        where isUnsafe: (Unicode.Scalar) -> Bool,
-        as escape: (Unicode.Scalar) -> String = { $0.escaped(asASCII: true) }
-    ) -> String {
-        guard unicodeScalars.contains(where: isUnsafe) else { return String(self) }
-        var text = ""
-        for scalar in unicodeScalars {
-            if isUnsafe(scalar) {
-                text += escape(scalar)
-            } else {
-                text.unicodeScalars.append(scalar)
-            }
-        }
-        return text
-    }
+    /// The text with everything escaped that a terminal could obey or no one sees, also line breaks.
+    var printable: String { escapingUnseen(as: \.inBraces) }
 }
 
 extension Unicode.Scalar {
-    /// Whether it can move the cursor, set colours, break the line, or change how the text around it is read:
-    /// C0, DEL, C1, marks of direction, separators of lines, deprecated controls, invisible tags.
-    var isUnsafeForTerminal: Bool {
-        switch value {
-        case 0..<0x20, 0x7F...0x9F, 0x061C, 0x200E...0x200F, 0x2028...0x202E, 0x2066...0x206F,
-            0xFFF9...0xFFFB,
-            0xE0000...0xE007F:
-            true
-        default: false
-        }
-    }
+    /// Whether it is printed nowhere: ``isUnseen``, but what may be seen between others.
+    var isUnsafeForTerminal: Bool { isUnseen && ![0x200D, 0xFE0E, 0xFE0F, 0x202F].contains(value) }
+
+    fileprivate var isOfLines: Bool { self == "\n" || self == "\t" }
+    /// `\u{200B}`, or `\n`.
+    fileprivate var inBraces: String { escaped(asASCII: true) }
 }

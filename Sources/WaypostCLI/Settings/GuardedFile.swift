@@ -47,10 +47,8 @@ enum GuardedFile {
         guard let text = String(validating: line, as: UTF8.self), !text.isEmpty else {
             throw CommandError(.usage, "\(purpose) \(path): its first line is empty or not UTF-8")
         }
-        guard !text.hasInvisibleCharacter else {
-            throw CommandError(
-                .usage,
-                "\(purpose) \(path): its first line has a control character or a byte order mark in it")
+        if let fault = text.unseenFault(isSecret: true) {
+            throw CommandError(.usage, "\(purpose) \(path): its first line has \(fault)")
         }
         return text
     }

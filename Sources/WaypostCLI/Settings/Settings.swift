@@ -76,12 +76,12 @@ struct Settings {
     private static func checked(_ text: String, _ name: String) throws(CommandError) -> String? {
         let isSecret = name == "password"
         let shown = isSecret ? name : "\(name) \(text.quoted)"
-        guard !text.hasInvisibleCharacter else {
-            throw CommandError(.usage, "\(shown) has a control character or a byte order mark in it")
-        }
-        // A password may begin and end with anything.
-        guard isSecret || !text.hasOuterWhiteSpace else {
+        // A password may begin and end with anything that has a place in a line.
+        guard isSecret || !text.hasOuterWhiteSpace || text.unseenFault(isSecret: true) != nil else {
             throw CommandError(.usage, "\(shown) begins or ends with white space")
+        }
+        if let fault = text.unseenFault(isSecret: isSecret) {
+            throw CommandError(.usage, "\(shown) has \(fault)")
         }
         return text.isEmpty ? nil : text
     }
@@ -114,10 +114,15 @@ struct Settings {
 }
 
 extension String {
-    /// Whether it has an invisible character that makes it another text: a control, or U+FEFF, the byte
-    /// order mark.
-    var hasInvisibleCharacter: Bool {
-        unicodeScalars.contains { $0.properties.generalCategory == .control || $0 == "\u{FEFF}" }
+    /// What is said of the first character that no one sees in it, and that makes it another text; nil when it has none.
+    ///
+    /// - Parameter isSecret: Whether blanks of every kind are as good as letters.
+    func unseenFault(isSecret: Bool = false) -> String? {
+        guard let scalar = unseenScalars.first(where: { !isSecret || !$0.isOddBlank }) else { return nil }
+        let isOld = scalar.properties.generalCategory == .control || scalar == "\u{FEFF}"
+        return isOld
+            ? "a control character or a byte order mark in it"
+            : "U+\(scalar.hexadecimal) in it, which no one sees"
     }
 
     /// Whether white space stands before or behind it.

@@ -104,8 +104,12 @@ export function bytes(value) {
   return value < 1_048_576 ? `${trimmed(value / 1_024)} KiB` : `${trimmed(value / 1_048_576)} MiB`;
 }
 
+// What does something that is seen where it stands: it joins or colours emoji, or groups the digits of a number.
+const EMOJI = String.raw`(?![\0-\x7F])\p{Emoji}`;
+const SEEN = String.raw`(?<=${EMOJI})[\uFE0E\uFE0F]|(?<=${EMOJI}[\uFE0E\uFE0F]?)\u200D(?=${EMOJI})|(?<=[0-9])\u202F(?=[0-9])`;
 /** Characters that no one sees, or that turn the text around them: by what they are, not by a list. */
-const UNSEEN = /[\p{Default_Ignorable_Code_Point}\p{Cf}\p{Zl}\p{Zp}\p{Noncharacter_Code_Point}]|(?![\t\n])\p{Cc}/gu;
+const UNSEEN = new RegExp(String.raw`(?!${SEEN}|[ \t\n])`
+  + String.raw`[\p{Default_Ignorable_Code_Point}\p{Cc}\p{Cf}\p{Z}\p{Noncharacter_Code_Point}\u2800]`, 'gu');
 
 // A text in which each character can be seen, as the command line prints it: `\u{202E}`.
 /** @param {string} text */

@@ -59,6 +59,8 @@ public struct CheckReport: Sendable, Hashable {
             /// Two patterns that look alike and take different URLs, for their letters are composed in one and not in the
             /// other (Unicode normalization); no mistake.
             case lookAlike
+            /// A name, pattern or URL with a character that no one sees: it is another one than it looks.
+            case unseenCharacter
             /// A route that is listed twice, alike; no mistake.
             case duplicate
             /// A field of a list of routes that is not read; no mistake.
@@ -96,6 +98,7 @@ public struct CheckReport: Sendable, Hashable {
                 case .refused: "An agent refuses the map."
                 case .foreignSyntax: "Placeholders of another router are plain text here."
                 case .lookAlike: "Two patterns look alike and take different URLs."
+                case .unseenCharacter: "A text has a character that no one sees."
                 case .duplicate: "A route is listed twice."
                 case .unreadField: "A field of a list of routes is not read."
                 case .badCommand: "A command does not fit the routes or services."

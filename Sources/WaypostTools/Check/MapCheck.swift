@@ -38,7 +38,7 @@ struct MapCheck {
         let language = RelocationLanguage(
             converters: state.configuration.converters, ignoresCase: state.configuration.ignoresCase)
         let leftOut = leftOut(language)
-        var findings = refused + deadEntries(state, leftOut) + ConditionCheck(state.plan).findings
+        var findings = refused + unseen + deadEntries(state, leftOut) + ConditionCheck(state.plan).findings
         findings += foreignTargets(state.plan) + doubles + unusableBuild(state)
         // Maps that take too much work would take as much here.
         guard failure == nil else { return findings }
@@ -73,6 +73,19 @@ struct MapCheck {
         return .init(
             kind, place, about: subject(place), error.detail, field: error.field, others: error.others,
             code: error.code)
+    }
+
+    // MARK: Other than they look
+
+    private var unseen: [CheckReport.Finding] {
+        order.compactMap { maps[$0] }.flatMap { map in
+            map.entries.indices.compactMap { index -> CheckReport.Finding? in
+                let place = RelocationPlan.Place(layer: map.name, index: index)
+                return UnseenCheck.fault(in: map.entries[index], map.subject(index)).map { field, detail in
+                    .init(.unseenCharacter, place, about: subject(place), detail, field: field)
+                }
+            }
+        }
     }
 
     // MARK: Without effect

@@ -11,6 +11,18 @@ struct PatternCheck {
         self.listed = listed
         findForeignSyntax()
         findLookAlikes()
+        findUnseen()
+    }
+
+    /// Finds patterns and classes with characters that no one sees.
+    private mutating func findUnseen() {
+        for record in state.routes.records {
+            guard
+                let fault = UnseenCheck.fault(in: record.pattern.text)
+                    ?? record.route.name.flatMap(UnseenCheck.fault)
+            else { continue }
+            add(.unseenCharacter, "\(listed.name(record)): \(fault)", record)
+        }
     }
 
     /// Finds what another router's patterns have and ours do not.
