@@ -8,6 +8,7 @@ import WaypostBackend
 @Suite struct CommandLineTextTests {
     @Test(arguments: [
         "plain", "", "it's", "a b", "$(touch x)", "`x`", "a\"b\\c", "ünï", "--x", "*", "a;b", "a\nb",
+        "a'\u{301}; touch x; '\u{301}", "'\u{20E3}", "'\u{200D}'",
     ])
     func `a shell reads each word as it was`(_ word: String) async throws {
         let ending = try await Tool.run("sh", ["-c", "printf %s \(CommandLineText.quoted(word))"])

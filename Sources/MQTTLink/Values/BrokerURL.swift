@@ -41,54 +41,66 @@ public struct BrokerURL: Sendable, Hashable, CustomStringConvertible {
 
     /// Reads a URL; the port is 1883 or 8883 (with TLS) unless given.
     public init(_ text: String) throws(BrokerURLError) {
-        let shown = text.split(separator: "@", omittingEmptySubsequences: false).last.map(String.init) ?? text
-        func fault(_ reason: String) -> BrokerURLError { BrokerURLError(text: shown, reason: reason) }
-        guard let mark = text.firstIndex(of: ":"), text[mark...].hasPrefix("://") else {
+        // By bytes throughout: what combines with a mark of the URL makes no other mark of it.
+        func fault(_ reason: String) -> BrokerURLError {
+            let shown = text.utf8.lastIndex(of: UInt8(ascii: "@")).map { text.utf8[$0...].dropFirst() }
+            return BrokerURLError(
+                text: String(decoding: shown ?? text.utf8[...], as: UTF8.self), reason: reason)
+        }
+        let bytes = Array(text.utf8)
+        guard let mark = bytes.firstIndex(of: UInt8(ascii: ":")), bytes[mark...].starts(with: "://".utf8)
+        else {
             throw fault("it has no scheme")
         }
-        let scheme = text[..<mark].lowercased()
-        var rest = text[text.index(mark, offsetBy: 3)...]
-        switch scheme {
+        var rest = bytes[(mark + 3)...]
+        switch String(decoding: bytes[..<mark], as: UTF8.self).lowercased() {
         case "mqtt", "tcp": transport = .tcp
         case "mqtts", "ssl", "tls": transport = .tls
         case "unix", "mqtt+unix":
             // 107: what fits into sun_path with its NUL.
-            guard rest.hasPrefix("/"), rest.utf8.count <= 107, !rest.utf8.contains(0) else {
+            guard rest.first == UInt8(ascii: "/"), rest.count <= 107, !rest.contains(0) else {
                 throw fault("the path of a socket must be absolute and have at most 107 bytes")
             }
-            (transport, host, port) = (.unix, String(rest), 0)
+            (transport, host, port) = (.unix, String(decoding: rest, as: UTF8.self), 0)
             return
-        default: throw fault("its scheme is \(scheme)")
+        case let scheme: throw fault("its scheme is \(scheme)")
         }
-        if rest.contains("@") { throw fault("a user name or a password does not belong in the URL") }
-        if rest.hasSuffix("/") { rest = rest.dropLast() }
-        let portText: Substring?
-        if rest.hasPrefix("[") {
-            guard let end = rest.firstIndex(of: "]") else { throw fault("a bracket is not closed") }
-            host = String(rest[rest.index(after: rest.startIndex)..<end])
-            let tail = rest[rest.index(after: end)...]
-            guard tail.isEmpty || tail.hasPrefix(":") else { throw fault("something follows the bracket") }
+        guard !rest.contains(UInt8(ascii: "@")) else {
+            throw fault("a user name or a password does not belong in the URL")
+        }
+        if rest.last == UInt8(ascii: "/") { rest = rest.dropLast() }
+        guard !rest.contains(where: { "/?#".utf8.contains($0) }) else {
+            throw fault("a path or a query follows the host")
+        }
+        let portText: ArraySlice<UInt8>?
+        if rest.first == UInt8(ascii: "[") {
+            guard let end = rest.firstIndex(of: UInt8(ascii: "]")) else {
+                throw fault("a bracket is not closed")
+            }
+            host = String(decoding: rest[..<end].dropFirst(), as: UTF8.self)
+            let tail = rest[(end + 1)...]
+            guard tail.isEmpty || tail.first == UInt8(ascii: ":") else {
+                throw fault("something follows the bracket")
+            }
             portText = tail.isEmpty ? nil : tail.dropFirst()
         } else {
-            let parts = rest.split(separator: ":", omittingEmptySubsequences: false)
+            let parts = rest.split(separator: UInt8(ascii: ":"), omittingEmptySubsequences: false)
             guard parts.count <= 2 else { throw fault("an IPv6 address must be in brackets") }
-            host = String(parts.first ?? "")
+            host = String(decoding: parts.first ?? [], as: UTF8.self)
             portText = parts.count == 2 ? parts[1] : nil
         }
         guard !host.isEmpty, host.utf8.count <= 255 else { throw fault("its host must have 1 to 255 bytes") }
-        guard
-            host.utf8.allSatisfy({
-                $0 > 0x20 && $0 != 0x7F && $0 != UInt8(ascii: "/") && $0 != UInt8(ascii: "?")
-            })
-        else { throw fault("its host has invalid characters, or a path follows") }
-        if let portText {
-            guard let number = UInt16(portText), number > 0 else {
-                throw fault("its port must be 1 to 65535")
-            }
-            port = number
-        } else {
-            port = transport == .tls ? 8883 : 1883
+        guard host.utf8.allSatisfy({ $0 > 0x20 && $0 != 0x7F }) else {
+            throw fault("its host has a blank or a control character")
         }
+        guard let portText else {
+            port = transport == .tls ? 8883 : 1883
+            return
+        }
+        guard let number = UInt16(String(decoding: portText, as: UTF8.self)), number > 0 else {
+            throw fault("its port must be 1 to 65535")
+        }
+        port = number
     }
 
     /// The URL in full, port included.

@@ -1,3 +1,4 @@
+import Logging
 import Waypost
 import WaypostMessages
 
@@ -72,6 +73,8 @@ extension AgentClient {
         guard collector.hasAnswers else {
             throw BackendError(.noReply, "no reply from \(name) within 10 s; see: waypost agents")
         }
+        let loss = MessageLoss(dropped: collector.dropped, unread: collector.unread)
+        for gap in collector.gaps + loss.notices { settings.logger.warning("\(name): \(gap)") }
         return collector.wanted.map(AgentEvent.init)
     }
 

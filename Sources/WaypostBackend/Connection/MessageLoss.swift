@@ -6,9 +6,11 @@ package struct MessageLoss: Equatable {
     package var dropped = 0
     /// They are larger than what is read.
     package var skipped = 0
+    /// They came, and can't be read.
+    package var unread = 0
 
-    package init(dropped: Int = 0, skipped: Int = 0) {
-        (self.dropped, self.skipped) = (dropped, skipped)
+    package init(dropped: Int = 0, skipped: Int = 0, unread: Int = 0) {
+        (self.dropped, self.skipped, self.unread) = (dropped, skipped, unread)
     }
 
     /// A sentence for each kind of which there are some.
@@ -16,6 +18,7 @@ package struct MessageLoss: Equatable {
         var notices: [String] = []
         if dropped > 0 { notices.append("\(Self.subject(dropped)) dropped: the reader is too slow") }
         if skipped > 0 { notices.append("\(Self.subject(skipped)) too large to be read") }
+        if unread > 0 { notices.append("\(unread.counted("event")) can't be read") }
         return notices
     }
 
@@ -24,10 +27,14 @@ package struct MessageLoss: Equatable {
     }
 
     package static func + (one: MessageLoss, other: MessageLoss) -> MessageLoss {
-        MessageLoss(dropped: one.dropped + other.dropped, skipped: one.skipped + other.skipped)
+        MessageLoss(
+            dropped: one.dropped + other.dropped, skipped: one.skipped + other.skipped,
+            unread: one.unread + other.unread)
     }
 
     package static func - (one: MessageLoss, other: MessageLoss) -> MessageLoss {
-        MessageLoss(dropped: one.dropped - other.dropped, skipped: one.skipped - other.skipped)
+        MessageLoss(
+            dropped: one.dropped - other.dropped, skipped: one.skipped - other.skipped,
+            unread: one.unread - other.unread)
     }
 }

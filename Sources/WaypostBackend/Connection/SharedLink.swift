@@ -265,25 +265,25 @@ package final class SharedLink: MQTTLinkDelegate {
     }
 }
 
-/// A filter of MQTT, ready to be compared with topics.
+/// A filter of MQTT, ready to be compared with topics, byte by byte as the broker does.
 struct TopicFilter: Sendable, Hashable {
-    private let levels: [Substring]
+    private let levels: [ArraySlice<UInt8>]
 
-    init(_ filter: String) {
-        levels = filter.split(separator: "/", omittingEmptySubsequences: false)
-    }
+    init(_ filter: String) { levels = Self.levels(of: filter) }
 
     /// Whether messages on a topic come to this filter (MQTT 5.0, 4.7).
-    func matches(_ topic: [Substring]) -> Bool {
-        if let first = topic.first, first.hasPrefix("$"), levels.first != first { return false }
+    func matches(_ topic: [ArraySlice<UInt8>]) -> Bool {
+        if let first = topic.first, first.first == UInt8(ascii: "$"), levels.first != first { return false }
         for (index, level) in levels.enumerated() {
-            if level == "#" { return true }
-            guard index < topic.count, level == "+" || level == topic[index] else { return false }
+            if level == [UInt8(ascii: "#")] { return true }
+            guard index < topic.count, level == [UInt8(ascii: "+")] || level == topic[index] else {
+                return false
+            }
         }
         return levels.count == topic.count
     }
 
-    static func levels(of topic: String) -> [Substring] {
-        topic.split(separator: "/", omittingEmptySubsequences: false)
+    static func levels(of topic: String) -> [ArraySlice<UInt8>] {
+        Array(topic.utf8).split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false)
     }
 }

@@ -29,6 +29,8 @@ package struct FailureReader {
         package var silence: BackendError?
         /// Reports that the agents' disks damaged.
         package var damaged: Int64 = 0
+        /// Reports that came and can't be read here.
+        package var unread: Int64 = 0
         /// Agents whose clock is wrong, and how far it is ahead, in milliseconds.
         package var wrongClocks: [String: Int64] = [:]
     }
@@ -67,7 +69,11 @@ package struct FailureReader {
                 // From when on is known from the clock of the agent, which comes with its first answer.
                 let oldest = pages == 1 ? start?.milliseconds(byClockOf: answer.reply) ?? 0 : page.since
                 for json in result["failures"]?.arrayValue ?? [] {
-                    guard let report = try? FailureReport(json), report.last >= oldest,
+                    guard let report = try? FailureReport(json) else {
+                        gaps.unread += 1
+                        continue
+                    }
+                    guard report.last >= oldest,
                         query.holds(
                             for: report.event, of: answer.agent, code: report.code, isReport: true,
                             now: answer.reply.at)

@@ -33,6 +33,8 @@ package struct LogFollower {
     private var window = ReorderWindow()
     /// Of this connection; those that were reported already.
     private var loss = MessageLoss()
+    /// Events and reports that came and can't be read.
+    private var unread = 0
 
     /// The most other messages, such as failures and presence, that wait until the replays are shown.
     private static let maximumOthers = 10_000
@@ -217,7 +219,9 @@ package struct LogFollower {
         }
         for message in early where !replay.saw(message) { wait(message) }
         try await session.read(&replay, first: Self.patience, further: Self.patience, wait)
-        for text in MessageLoss(dropped: missed + replay.dropped).notices { notice(text) }
+        for text in MessageLoss(dropped: missed + replay.dropped, unread: replay.unread).notices {
+            notice(text)
+        }
         for message in others { guard show(message) else { return false } }
         guard showWindow() else { return false }
         if isAfterLoss {
@@ -260,17 +264,26 @@ package struct LogFollower {
         guard selection.includes(agent, in: groups[agent]) else { return true }
         switch content {
         case .log:
-            for line in LogLine.events(message.payload, from: agent) { window.add(line) }
-            return !window.isFull || showWindow()
+            return take(LogLines(events: message.payload, from: agent), from: agent)
         case .failure:
-            if let line = LogLine.failure(message.payload, from: agent) { window.add(line) }
-            return !window.isFull || showWindow()
+            return take(LogLines(failure: message.payload, from: agent), from: agent)
         case .state:
             if let state = message.json.flatMap({ try? AgentState($0) }) { show(state, of: agent) }
             return true
         case .reply, .applied, .health, .routes, .contract, .navigation:
             return true
         }
+    }
+
+    private mutating func take(_ found: LogLines, from agent: String) -> Bool {
+        for line in found.lines { window.add(line) }
+        let before = unread
+        unread += found.unread
+        // An agent whose events can't be read has many of them: it is said for the 1st, 2nd, 4th, 8th…
+        if before.leadingZeroBitCount != unread.leadingZeroBitCount {
+            notice("\(unread.counted("event")) so far can't be read, the last of \(agent)")
+        }
+        return !window.isFull || showWindow()
     }
 
     /// Hands on what waited for what comes before it; false when the reader wants no more.

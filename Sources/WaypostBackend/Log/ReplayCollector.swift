@@ -56,6 +56,8 @@ package struct ReplayCollector: Sendable {
     package let command: Command
     /// Events that were not kept.
     package private(set) var dropped = 0
+    /// Events that can't be read.
+    package private(set) var unread = 0
     /// How many answers there were.
     package private(set) var answers = 0
     private var count = 0
@@ -190,7 +192,9 @@ package struct ReplayCollector: Sendable {
         }
         switch content {
         case .log:
-            for line in LogLine.events(message.payload, from: agent) { keep(line) }
+            let found = LogLines(events: message.payload, from: agent)
+            unread += found.unread
+            for line in found.lines { keep(line) }
             return true
         case .reply(to: sender):
             guard let reply = message.json.flatMap({ try? Reply($0) }),
@@ -259,7 +263,10 @@ package struct ReplayCollector: Sendable {
             return
         }
         for event in events {
-            guard let line = LogLine.event(event, event.serialized(), from: agent) else { continue }
+            guard let line = LogLine.event(event, event.serialized(), from: agent) else {
+                unread += 1
+                continue
+            }
             if keep(line), isWanted(line, source) { source.wanted += 1 }
         }
         source.progress = .complete

@@ -124,6 +124,10 @@ struct FailuresCommand: OperatorCommand {
         for (agent, error) in gaps.wrongClocks.sorted(by: { $0.key < $1.key }) {
             Terminal.note("--- \(ClockOffset.notice(agent, error: error))")
         }
+        if gaps.unread > 0 {
+            Terminal.note(
+                "waypost: warning: \(gaps.unread.counted("failure report")) can't be read by this version")
+        }
         if gaps.damaged > 0 {
             Terminal.note("waypost: warning: \(gaps.damaged) failures were damaged on the agents' disks")
         }

@@ -52,7 +52,8 @@ struct ReplayCommand: OperatorCommand {
             line.corrected(by: clocks[line.agent] ?? 0).show(format, output.style, agentWidth: nil)
         }
         for (agent, error) in clocks { Terminal.note("--- \(ClockOffset.notice(agent, error: error))") }
-        for gap in collector.gaps { Terminal.note("--- \(gap)") }
+        let loss = MessageLoss(dropped: collector.dropped, unread: collector.unread)
+        for gap in collector.gaps + loss.notices { Terminal.note("--- \(gap)") }
     }
 
     private func collect(_ settings: BackendConfiguration, _ filter: LogFilter) async throws

@@ -1,3 +1,5 @@
+import Waypost
+
 /// Prometheus' text form, version 0.0.4.
 struct PrometheusText {
     private(set) var text = ""
@@ -32,16 +34,7 @@ struct PrometheusText {
 
     /// A label's value, escaped.
     static func value(_ text: String) -> String {
-        var escaped = ""
-        for character in text {
-            switch character {
-            case "\\": escaped += "\\\\"
-            case "\"": escaped += "\\\""
-            case "\n": escaped += "\\n"
-            default: escaped.append(character)
-            }
-        }
-        return escaped
+        text.escaping { ["\\": "\\\\", "\"": "\\\"", "\n": "\\n"][$0] }
     }
 
     static func number(_ value: Double) -> String {

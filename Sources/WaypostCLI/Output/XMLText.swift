@@ -1,3 +1,5 @@
+import Waypost
+
 /// Text as XML 1.0 has it; characters that no document may have are replaced.
 enum XMLText {
     /// The value of an attribute in double quotes.
@@ -7,20 +9,18 @@ enum XMLText {
     static func content(_ text: String) -> String { escaped(text, isAttribute: false) }
 
     private static func escaped(_ text: String, isAttribute: Bool) -> String {
-        var escaped = ""
-        for scalar in text.unicodeScalars {
+        text.escaping { scalar in
             switch scalar {
-            case "&": escaped += "&amp;"
-            case "<": escaped += "&lt;"
-            case ">": escaped += "&gt;"
-            case "\"" where isAttribute: escaped += "&quot;"
+            case "&": "&amp;"
+            case "<": "&lt;"
+            case ">": "&gt;"
+            case "\"" where isAttribute: "&quot;"
             // A parser makes spaces of these.
-            case "\t" where isAttribute, "\n" where isAttribute, "\r": escaped += "&#\(scalar.value);"
-            case "\t", "\n": escaped.unicodeScalars.append(scalar)
-            case "\u{0}"..<"\u{20}", "\u{FFFE}", "\u{FFFF}": escaped += "\u{FFFD}"
-            default: escaped.unicodeScalars.append(scalar)
+            case "\t" where isAttribute, "\n" where isAttribute, "\r": "&#\(scalar.value);"
+            case "\t", "\n": nil
+            case "\u{0}"..<"\u{20}", "\u{FFFE}", "\u{FFFF}": "\u{FFFD}"
+            default: nil
             }
         }
-        return escaped
     }
 }

@@ -48,12 +48,15 @@ struct WatchModel: Sendable {
         guard let (agent, content) = topics.outbound(message.topic) else { return }
         switch content {
         case .log:
-            for line in LogLine.events(message.payload, from: agent)
-            where deduplicator.note(line.event, from: agent) {
+            let found = LogLines(events: message.payload, from: agent)
+            loss.unread += found.unread
+            for line in found.lines where deduplicator.note(line.event, from: agent) {
                 add(line.corrected(by: roster.clockError(of: agent, now: now), now: now))
             }
         case .failure:
-            if let line = LogLine.failure(message.payload, from: agent),
+            let found = LogLines(failure: message.payload, from: agent)
+            loss.unread += found.unread
+            if let line = found.lines.first,
                 add(failure: line.corrected(by: roster.clockError(of: agent, now: now), now: now))
             {
                 failureCount += 1

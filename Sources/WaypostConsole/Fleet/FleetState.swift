@@ -29,6 +29,8 @@ struct FleetState: Sendable {
     private static let maximumRevisions = 100_000
     /// How many agents someone should look at.
     private(set) var problems = 0
+    /// How many events and failure reports came and can't be read.
+    private(set) var unread: Int64 = 0
     /// Since when the console watches.
     let began: Int64
     private var gaps = WatchGaps()
@@ -68,9 +70,14 @@ struct FleetState: Sendable {
         switch content {
         case .state, .health, .applied:
             sawPresence(message, of: agent, content, heard: isOwnWord ? now : nil, now: now)
-        case .log: for line in LogLine.events(message.payload, from: agent) { saw(event: line, now: now) }
+        case .log:
+            let found = LogLines(events: message.payload, from: agent)
+            unread.add(clamping: Int64(found.unread))
+            for line in found.lines { saw(event: line, now: now) }
         case .failure:
-            LogLine.failure(message.payload, from: agent).map { saw(report: $0, message, now: now) }
+            let found = LogLines(failure: message.payload, from: agent)
+            unread.add(clamping: Int64(found.unread))
+            for line in found.lines { saw(report: line, message, now: now) }
         case .reply: if let json = message.json { saw(reply: json, of: agent, now: now) }
         case .routes, .contract, .navigation: break
         }

@@ -95,7 +95,7 @@ export function components(path) {
 }
 
 /** @param {string} url */
-export const withoutQuery = (url) => url.replace(/[?#].*$/, '');
+export const withoutQuery = (url) => url.replace(/[?#][^]*$/, '');
 
 /**
  * Places for arcs so that those that overlap lie in different lanes, short ones inside.

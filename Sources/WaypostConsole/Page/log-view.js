@@ -6,7 +6,7 @@ import {
 } from './dom.js';
 import { icon } from './icons.js';
 import { live } from './live.js';
-import { LEVELS, LEVEL_NAMES, Query, check, quoted, replaceTerm } from './query.js';
+import { LEVELS, LEVEL_NAMES, Query, check, levelNamed, quoted, replaceTerm } from './query.js';
 import { QueryLine } from './query-line.js';
 import { clock, count, day, exact, plural } from './time.js';
 import { viewHash } from './view.js';
@@ -413,9 +413,8 @@ export class LogView extends HTMLElement {
   }
 
   drawLevel() {
-    const found = /(?:^|\s)level:(\w+)/i.exec(this.text)?.[1] ?? '';
-    const chosen = [...LEVELS].find((level) => found.toUpperCase() === level
-        || LEVEL_NAMES[level] === found.toLowerCase()) ?? '';
+    const found = check(this.text).query?.terms.find(({ key, negated }) => key === 'level' && !negated);
+    const chosen = (found && levelNamed(this.text.slice(found.value, found.end))) ?? '';
     fill(this.level, choice('Lowest level', [['', 'All levels'], ...[...LEVELS].map((level) =>
         /** @type {[string, string]} */ ([level, `${level} ${LEVEL_NAMES[level]}${level === 'F' ? '' : ' and higher'}`]))], chosen,
       (level) => this.narrow(replaceTerm(this.text, 'level', level ? `level:${level}` : ''))));

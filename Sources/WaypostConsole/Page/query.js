@@ -185,7 +185,7 @@ function term(name, how, value, fault) {
 }
 
 /** @param {string} value */
-function levelNamed(value) {
+export function levelNamed(value) {
   const word = value.toLowerCase();
   return [...LEVELS].find((level) => level === word.toUpperCase() || LEVEL_NAMES[level] === word)
     ?? OTHER_LEVEL_NAMES[word];

@@ -35,7 +35,7 @@ struct StatusView: Sendable {
     var health: JSONValue {
         let now = WallClock.now()
         let connection = reader.connection
-        let (agents, lines, began) = reader.read { ($0.rows.count, $0.lines, $0.began) }
+        let (agents, lines, began, unread) = reader.read { ($0.rows.count, $0.lines, $0.began, $0.unread) }
         let lag = tabs.lag
         let uptime = max(1, now - began)
         let usage = Self.usage()
@@ -80,6 +80,12 @@ struct StatusView: Sendable {
                         ? "no message was lost"
                         : "\(connection.lost.counted("message")) did not reach the console",
                     "raise the broker's queue for \(backend.settings.name), or run the console nearer to it"),
+                check(
+                    "events", unread == 0,
+                    unread == 0
+                        ? "all events and failure reports can be read"
+                        : "\(unread.counted("event")) came and can't be read",
+                    "see what an agent sends: waypost logcat; it may be newer than the console"),
             ],
         ]
     }

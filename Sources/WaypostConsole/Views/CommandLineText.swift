@@ -24,6 +24,6 @@ struct CommandLineText: Sendable {
                 || (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte)
                 || "-_./:@=,+%".utf8.contains(byte)
         }
-        return plain && !word.isEmpty ? word : "'" + word.replacing("'", with: "'\\''") + "'"
+        return plain && !word.isEmpty ? word : "'" + word.escaping { $0 == "'" ? "'\\''" : nil } + "'"
     }
 }

@@ -72,9 +72,11 @@ struct QueryItems: Sendable {
     /// Reads a query as a browser writes it: a plus is a space.
     init(query: String) {
         var items: [String: String] = [:]
-        for pair in query.split(separator: "&") {
-            let parts = pair.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
-                .map { PercentCoding.decode($0.replacing("+", with: " ")) }
+        for pair in query.utf8.split(separator: UInt8(ascii: "&")) {
+            let parts = pair.split(
+                separator: UInt8(ascii: "="), maxSplits: 1, omittingEmptySubsequences: false
+            )
+            .map { PercentCoding.decode(String(Substring($0)).escaping { $0 == "+" ? " " : nil }) }
             if let name = parts.first { items[name] = parts.count > 1 ? parts[1] : "" }
         }
         self.items = items

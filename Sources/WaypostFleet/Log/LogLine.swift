@@ -22,12 +22,9 @@ package struct LogLine: Sendable {
         (self.code, self.isReport, self.reportID) = (code, isReport, reportID)
     }
 
-    /// The lines of a payload on `log/{level}`; what is no event is left out.
+    /// The lines of a payload on `log/{level}`; what is no event is left out, see ``LogLines``.
     package static func events(_ payload: [UInt8], from agent: String) -> [LogLine] {
-        payload.split(separator: UInt8(ascii: "\n")).compactMap { line in
-            guard let json = try? JSONValue(parsing: Array(line), limits: .trustedFile) else { return nil }
-            return event(json, line, from: agent)
-        }
+        LogLines(events: payload, from: agent).lines
     }
 
     /// An event as a line; nil when it is none.

@@ -42,7 +42,7 @@ package struct LogQuery: Sendable {
     ///
     /// - Throws: ``Failure`` 422 naming the term and what it should be.
     package init(_ text: String) throws(Failure) {
-        var reader = Reader(rest: text[...])
+        var reader = Reader(rest: text[...].unicodeScalars)
         while let word = try reader.next() { terms.append(try Self.term(word)) }
     }
 
@@ -130,12 +130,12 @@ package struct LogQuery: Sendable {
         var value = ""
     }
 
-    /// Takes a query apart into terms.
+    /// Takes a query apart into terms, by scalars: a mark that combines with a quote or a blank makes no other of it.
     private struct Reader {
-        var rest: Substring
+        var rest: Substring.UnicodeScalarView
 
         mutating func next() throws(Failure) -> Word? {
-            rest = rest.drop { $0 == " " || $0 == "\t" }
+            rest = rest.drop(while: Self.isBlank)
             guard !rest.isEmpty else { return nil }
             let start = rest
             var word = Word(text: "")
@@ -143,36 +143,38 @@ package struct LogQuery: Sendable {
                 word.isNegated = true
                 rest.removeFirst()
             }
-            let name = rest.prefix { $0.isASCII && $0.isLetter }
+            let name = rest.prefix { $0.isASCII && $0.properties.isAlphabetic }
             for (mark, how) in [(":", TextPattern.How.part), ("=:", .whole), ("~:", .expression)]
-            where !name.isEmpty && rest.dropFirst(name.count).hasPrefix(mark) {
+            where !name.isEmpty && rest[name.endIndex...].starts(with: mark.unicodeScalars) {
                 word.key = String(name)
                 word.how = how
-                rest = rest.dropFirst(name.count + mark.count)
+                rest = rest[name.endIndex...].dropFirst(mark.unicodeScalars.count)
                 break
             }
             word.value = try value()
-            word.text = String(start.prefix(start.count - rest.count))
+            word.text = String(start[..<rest.startIndex])
             return word
         }
 
+        private static func isBlank(_ scalar: Unicode.Scalar) -> Bool { scalar == " " || scalar == "\t" }
+
         private mutating func value() throws(Failure) -> String {
             guard let quote = rest.first, quote == "\"" || quote == "'" else {
-                let value = rest.prefix { $0 != " " && $0 != "\t" }
-                rest = rest.dropFirst(value.count)
+                let value = rest.prefix { !Self.isBlank($0) }
+                rest = rest[value.endIndex...]
                 return String(value)
             }
             let begin = rest
             rest.removeFirst()
-            var value = ""
-            while let character = rest.popFirst() {
-                if character == quote { return value }
+            var value = String.UnicodeScalarView()
+            while let scalar = rest.popFirst() {
+                if scalar == quote { return String(value) }
                 // Only a quote is escaped, so that an expression keeps its backslashes.
-                if character == "\\", let next = rest.first, next == quote {
+                if scalar == "\\", let next = rest.first, next == quote {
                     rest.removeFirst()
                     value.append(next)
                 } else {
-                    value.append(character)
+                    value.append(scalar)
                 }
             }
             throw Failure(

@@ -99,12 +99,12 @@ package struct KeyError: Error, CustomStringConvertible {
     package init?(privateKey text: String) { self.init(text: text, wanting: "PUBLIC KEY") }
 
     fileprivate init?(text: String, wanting label: String) {
-        guard let line = text.split(whereSeparator: \.isNewline).first(where: { $0.hasPrefix("-----BEGIN") })
+        guard let line = KeyText.lines(of: text).first(where: { $0.hasPrefix("-----BEGIN") })
         else { return nil }
         switch label {
-        case "PRIVATE KEY" where line.contains("PUBLIC KEY"):
+        case "PRIVATE KEY" where line.contains("PUBLICKEY"):
             detail = "this is a public key; to sign, give the private key"
-        case "PUBLIC KEY" where line.contains("PRIVATE KEY"):
+        case "PUBLIC KEY" where line.contains("PRIVATEKEY"):
             detail = "this is a private key; give the public one: openssl pkey -in FILE -pubout"
         default: return nil
         }
@@ -113,8 +113,15 @@ package struct KeyError: Error, CustomStringConvertible {
 
 /// A key as text: PEM or base64.
 private enum KeyText {
+    /// The lines without blanks; they end at LF, CR and CRLF (RFC 7468, 3).
+    static func lines(of text: String) -> [String] {
+        text.utf8.split { $0 == 0x0A || $0 == 0x0D }.map { line in
+            String(decoding: line.filter { $0 != 0x20 && $0 != 0x09 }, as: UTF8.self)
+        }
+    }
+
     static func read(_ text: String, label: String, prefix: [UInt8]) throws(KeyError) -> [UInt8] {
-        let lines = text.split(whereSeparator: \.isNewline).map { $0.filter { !$0.isWhitespace } }
+        let lines = Self.lines(of: text)
         guard let start = lines.firstIndex(of: "-----BEGIN\(label.filter { $0 != " " })-----") else {
             if let found = lines.first(where: { $0.hasPrefix("-----BEGIN") }) {
                 if let fault = KeyError(text: text, wanting: label) { throw fault }

@@ -138,25 +138,15 @@ public struct RouteExport: Sendable, Hashable {
     }
 
     private static func xml(_ text: String) -> String {
-        var escaped = ""
-        for character in text {
-            switch character {
-            case "&": escaped += "&amp;"
-            case "<": escaped += "&lt;"
-            case ">": escaped += "&gt;"
-            default: escaped.append(character)
-            }
-        }
-        return escaped
+        text.escaping { ["&": "&amp;", "<": "&lt;", ">": "&gt;"][$0] }
     }
 
     private static func cell(_ text: String) -> String {
-        String(text.flatMap { $0 == "|" ? Array("\\|") : $0 == "`" ? ["'"] : $0.isNewline ? [" "] : [$0] })
+        text.escaping { $0 == "|" ? "\\|" : $0 == "`" ? "'" : $0.endsLine ? " " : nil }
     }
 
     private static func quoted(_ text: String) -> String {
-        "\"" + String(text.flatMap { $0 == "\"" || $0 == "\\" ? ["\\", $0] : $0.isNewline ? [" "] : [$0] })
-            + "\""
+        "\"" + text.escaping { $0 == "\"" || $0 == "\\" ? "\\\($0)" : $0.endsLine ? " " : nil } + "\""
     }
 }
 

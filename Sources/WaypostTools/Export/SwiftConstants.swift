@@ -78,19 +78,17 @@ struct SwiftConstants {
         return candidate
     }
 
-    private static func line(_ text: String) -> String { String(text.map { $0.isNewline ? " " : $0 }) }
+    private static func line(_ text: String) -> String { text.escaping { $0.endsLine ? " " : nil } }
 
     private static func literal(_ text: String) -> String {
-        var literal = "\""
-        for scalar in text.unicodeScalars {
+        let inside = text.escaping { scalar in
             switch scalar {
-            case "\"", "\\": literal += "\\\(scalar)"
-            case _ where scalar.value < 0x20 || scalar.value == 0x7F:
-                literal += "\\u{\(String(scalar.value, radix: 16))}"
-            default: literal.unicodeScalars.append(scalar)
+            case "\"", "\\": "\\\(scalar)"
+            case _ where scalar.isUnseen: "\\u{\(String(scalar.value, radix: 16))}"
+            default: nil
             }
         }
-        return literal + "\""
+        return "\"\(inside)\""
     }
 }
 

@@ -12,12 +12,23 @@ struct ValueTests {
     }
 
     @Test(arguments: [
-        "", "broker", "http://broker", "mqtt://", "mqtt://:1883", "mqtt://h:0", "mqtt://h:65536",
-        "mqtt://h:1:2",
-        "mqtt://h/path", "mqtt://::1", "mqtt://[::1", "mqtt://a b", "unix://relative", "mqtt://h\u{0}x",
+        ("", "no scheme"), ("broker", "no scheme"), ("http://broker", "scheme is http"),
+        ("mqtt://", "its host"),
+        ("mqtt://:1883", "its host"), ("mqtt://h:0", "its port"), ("mqtt://h:65536", "its port"),
+        ("mqtt://h:1:2", "in brackets"), ("mqtt://h:x", "its port"), ("mqtt://h/path", "a path"),
+        ("mqtt://h:1883/path", "a path"), ("mqtt://h:1883/path/", "a path"),
+        ("mqtt://h?x=1", "a path or a query"),
+        ("mqtt://[::1]:1883/path", "a path"), ("mqtt://::1", "in brackets"), ("mqtt://[::1", "not closed"),
+        ("mqtt://[::1]x", "follows the bracket"), ("mqtt://a b", "a blank"), ("unix://relative", "absolute"),
+        ("mqtt://h\u{0}x", "a control character"),
+        // What combines with a mark makes no other of it.
+        ("mqtt://h:\u{301}", "its port"), ("mqtt://h/\u{301}", "a path"), ("mqtt:/\u{301}/h", "no scheme"),
+        ("mqtt://ops:secret@\u{301}h", "does not belong"),
     ])
-    func `what names no broker is refused with the reason`(text: String) {
-        #expect(throws: BrokerURLError.self) { try BrokerURL(text) }
+    func `what names no broker is refused with the reason`(text: String, reason: String) throws {
+        let error = try #require(throws: BrokerURLError.self) { try BrokerURL(text) }
+        #expect(error.reason.contains(reason), "\(error)")
+        #expect(!error.description.contains("secret"))
     }
 
     @Test func `a password in a URL is refused, and not repeated`() throws {
