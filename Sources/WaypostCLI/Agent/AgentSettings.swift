@@ -36,9 +36,8 @@ struct AgentSettings: Sendable {
             throw CommandError(
                 .usage, "durability must be full, normal or off; found \(durability.debugDescription)")
         }
-        let directory =
-            try await settings.text("state")
-            ?? StateDirectory.standard(agent: agent, environment: Invocation.current.environment)
+        let directory = try StateDirectory.standard(
+            agent: agent, chosen: await settings.text("state"), environment: Invocation.current.environment)
         configuration = AgentConfiguration(
             agent: agent, groups: try await settings.texts("group"), stateDirectory: directory,
             link: broker.lasting(clientID: agent))

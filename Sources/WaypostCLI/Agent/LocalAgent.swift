@@ -15,14 +15,12 @@ struct LocalAgent {
                 .usage, "agent \(name.debugDescription) must be 1 to 64 characters of A-Z a-z 0-9 _ -")
         }
         groups = try await settings.texts("group")
-        if let given = try await settings.text("state") {
-            directory = given
-        } else if let name {
-            directory = StateDirectory.standard(
-                agent: name, environment: Invocation.current.environment)
-        } else {
+        let chosen = try await settings.text("state")
+        guard name != nil || chosen != nil else {
             throw CommandError(
                 .usage, "--local needs the agent's name: --agent ID, WAYPOST_AGENT, or --config FILE")
         }
+        directory = try StateDirectory.standard(
+            agent: name ?? "", chosen: chosen, environment: Invocation.current.environment)
     }
 }

@@ -1,30 +1,48 @@
-import FoundationEssentials
 import Glibc
+import Waypost
 
 /// Where an agent keeps the data that must survive a restart.
 enum StateDirectory {
-    /// systemd's `$STATE_DIRECTORY`, else a directory of the agent's name in the user's state home.
-    static func standard(agent: String, environment: [String: String]) -> String {
+    /// The directory that was chosen, else systemd's `$STATE_DIRECTORY`, else one of the agent's name in the user's state
+    /// home.
+    ///
+    /// - Throws: ``CommandError`` 64 where there is none of them.
+    static func standard(
+        agent: String, chosen: String?, environment: [String: String]
+    ) throws(CommandError) -> String {
+        if let chosen { return UserFolder.absolute(chosen, in: UserFolder.current) }
         // systemd lists several directories with colons; the first is ours.
-        if let given = environment["STATE_DIRECTORY"]?.split(separator: ":").first { return String(given) }
-        let home =
-            environment["XDG_STATE_HOME"].flatMap { $0.hasPrefix("/") ? $0 : nil }
-            ?? "\(environment["HOME"] ?? ".")/.local/state"
+        if let given = environment["STATE_DIRECTORY"]?.utf8.split(separator: UInt8(ascii: ":")).first {
+            guard given.first == UInt8(ascii: "/") else {
+                throw CommandError(
+                    .usage,
+                    "STATE_DIRECTORY \(String(Substring(given)).quoted) must begin with /; use --state DIRECTORY"
+                )
+            }
+            return String(Substring(given))
+        }
+        guard let home = UserFolder.state(environment) else {
+            throw CommandError(
+                .usage,
+                "there is no place for the data of agent \(agent): HOME is not set, and this account has no home; "
+                    + "use --state DIRECTORY")
+        }
         return "\(home)/waypost/\(agent)"
     }
 
     /// Makes the directory and those above it, for us alone.
     static func create(_ path: String) throws(CommandError) {
-        do {
-            try FileManager.default.createDirectory(
-                atPath: path, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
-        } catch {
-            throw CommandError(.failed, "create the state directory \(path): \(error)")
+        let error = UserFolder.make(path)
+        guard error == 0 else {
+            throw CommandError(
+                .failed,
+                "create the state directory \(path): \(Descriptor.text(of: error)); choose another with --state"
+            )
         }
         guard access(path, W_OK | X_OK) == 0 else {
             throw CommandError(
-                .failed,
-                "state directory \(path): \(String(cString: strerror(errno))); choose another with --state")
+                .failed, "state directory \(path): \(Descriptor.text(of: errno)); choose another with --state"
+            )
         }
     }
 }

@@ -70,8 +70,7 @@ struct ProfileCommand: AsyncParsableCommand {
 
         /// A profile is used in any directory.
         private static func absolute(_ text: String, _ name: String) -> String {
-            guard name.hasSuffix("-file"), !text.hasPrefix("/") else { return text }
-            return FileManager.default.currentDirectoryPath + "/" + text
+            name.hasSuffix("-file") ? UserFolder.absolute(text, in: UserFolder.current) : text
         }
     }
 

@@ -48,8 +48,9 @@ enum Account {
 
     /// The user's own folder for what lasts no longer than programs run.
     private static func folder() throws(CommandError) -> String {
-        let runtime = Invocation.variable("XDG_RUNTIME_DIR") ?? ""
-        let path = runtime.hasPrefix("/") ? "\(runtime)/waypost" : "/tmp/waypost-\(geteuid())"
+        let path =
+            UserFolder.runtime(Invocation.current.environment).map { "\($0)/waypost" }
+            ?? "/tmp/waypost-\(geteuid())"
         guard mkdir(path, 0o700) == 0 || errno == EEXIST else { throw fault(path, errno) }
         var status = stat()
         guard lstat(path, &status) == 0 else { throw fault(path, errno) }

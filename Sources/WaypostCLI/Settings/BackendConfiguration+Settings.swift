@@ -1,5 +1,6 @@
 import Logging
 import MQTTLink
+import Waypost
 import WaypostBackend
 import WaypostMessages
 
@@ -23,9 +24,7 @@ extension BackendConfiguration {
         let root = try await settings.text("root") ?? Topics.defaultRoot
         guard let topics = Topics(root: root) else {
             throw CommandError(
-                .usage,
-                "root \(root.debugDescription) is not a topic prefix: it has wildcards, spaces, empty levels or a slash at an end"
-            )
+                .usage, "root \(root.quoted) \(Topics.fault(in: root) ?? "is not a topic prefix")")
         }
         let version = try Self.version(await settings.text("mqtt") ?? "auto")
         let credentials = try await Self.credentials(settings)

@@ -13,14 +13,12 @@ struct ProfileStore: Sendable {
     /// - Throws: ``CommandError`` 64 when it is not known where the user's files are.
     static var user: ProfileStore {
         get throws(CommandError) {
-            let environment = Invocation.current.environment
-            if let base = environment["XDG_CONFIG_HOME"], base.hasPrefix("/") {
-                return ProfileStore(directory: base + "/waypost")
+            guard let base = UserFolder.config(Invocation.current.environment) else {
+                throw CommandError(
+                    .usage,
+                    "profiles are kept in ~/.config/waypost; HOME is not set, and this account has no home")
             }
-            guard let home = environment["HOME"], home.hasPrefix("/") else {
-                throw CommandError(.usage, "profiles are kept in ~/.config/waypost, and HOME is not set")
-            }
-            return ProfileStore(directory: home + "/.config/waypost")
+            return ProfileStore(directory: base + "/waypost")
         }
     }
 
@@ -102,12 +100,9 @@ struct ProfileStore: Sendable {
         func fault(_ error: Int32 = errno) -> CommandError {
             CommandError(.failed, "write \(path): \(Descriptor.text(of: error))")
         }
-        do {
-            try FileManager.default.createDirectory(
-                atPath: directory + "/profiles", withIntermediateDirectories: true,
-                attributes: [.posixPermissions: 0o700])
-        } catch {
-            throw CommandError(.failed, "make \(directory)/profiles: \(error)")
+        let made = UserFolder.make(directory + "/profiles")
+        guard made == 0 else {
+            throw CommandError(.failed, "make \(directory)/profiles: \(Descriptor.text(of: made))")
         }
         // Written beside it and moved, so that no half of a file is ever there.
         let draft = OutputFile.draft(of: path)

@@ -9,6 +9,15 @@ struct SettingNames {
     /// not of it.
     static let all: [String] = (["password", "as"] + AgentSetting.all.map(\.name)).sorted()
 
+    /// Those that are a path, and whether an id and `=` may stand before it.
+    static let paths: [String: Bool] = AgentSetting.all.reduce(into: [:]) { paths, setting in
+        switch setting.kind {
+        case .file, .directory: paths[setting.name] = false
+        case .list(let form) where form.hasSuffix("file"): paths[setting.name] = true
+        default: break
+        }
+    }
+
     /// Checks a name in a file.
     ///
     /// - Parameter place: the file and the line, to begin the error with.

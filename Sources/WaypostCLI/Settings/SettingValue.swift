@@ -32,6 +32,19 @@ struct SettingValue: Equatable, Sendable {
         if flag != nil { form = "true or false" }
     }
 
+    /// Its paths, those that are relative as paths below a folder.
+    func below(_ folder: String, mayHaveID: Bool) -> SettingValue {
+        func below(_ text: String) -> String {
+            // What is no path is refused as it was written.
+            guard !text.isEmpty, text.unseenFault() == nil, !text.hasOuterWhiteSpace else { return text }
+            let path = mayHaveID ? KeyFile(text).path : text
+            return text.dropLast(path.count) + UserFolder.absolute(path, in: folder)
+        }
+        var value = self
+        (value.text, value.list) = (text.map(below), list?.map(below))
+        return value
+    }
+
     /// Several texts.
     init(_ list: [String]) {
         self.list = list

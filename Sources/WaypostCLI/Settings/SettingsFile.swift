@@ -17,6 +17,9 @@ struct SettingsFile: Sendable {
     /// Twice the longest name; a longer one would only fill the error.
     private static let maximumNameBytes = 64
     private static let textTag = "tag:yaml.org,2002:str"
+    private static let oldLineEnds: [([UInt8], String)] = [
+        ([0xC2, 0x85], "U+0085"), ([0xE2, 0x80, 0xA8], "U+2028"), ([0xE2, 0x80, 0xA9], "U+2029"),
+    ]
     /// The tags that say of a value only what it is anyway.
     private static let knownTags: Set = [
         textTag, "tag:yaml.org,2002:int", "tag:yaml.org,2002:bool", "tag:yaml.org,2002:seq",
@@ -55,11 +58,17 @@ struct SettingsFile: Sendable {
     }
 
     /// All values, each as a setting of this kind reads it.
+    ///
+    /// A path that does not begin with `/` is below the folder of the file: who reads the file may stand anywhere.
     func values(as kind: SettingValue.Kind) -> [AbsoluteConfigKey: ConfigValue] {
         var values: [AbsoluteConfigKey: ConfigValue] = [:]
+        let file = UserFolder.absolute(path, in: UserFolder.current)
+        let folder = file.lastIndex(of: "/").map { String(file[..<$0]) } ?? ""
         for (name, setting) in settings {
+            let hasID = SettingNames.paths[name]
+            let value = hasID.map { setting.value.below(folder, mayHaveID: $0) } ?? setting.value
             values[AbsoluteConfigKey([name])] = ConfigValue(
-                setting.value.content(as: kind), isSecret: name == "password")
+                value.content(as: kind), isSecret: name == "password")
         }
         return values
     }
@@ -125,6 +134,13 @@ extension SettingsFile {
 
 extension SettingsFile {
     private mutating func readYAML(_ bytes: [UInt8]) throws(CommandError) {
+        // libyaml reads YAML 1.1, which ends lines there and folds them into spaces; 1.2 does neither.
+        for (end, name) in Self.oldLineEnds {
+            guard let place = bytes.firstRange(of: end)?.lowerBound else { continue }
+            throw fault(
+                "it has \(name), which ends a line in YAML 1.1 and is a character in 1.2; remove it",
+                line: bytes[..<place].count { $0 == UInt8(ascii: "\n") } + 1)
+        }
         var reader = YAMLReader(bytes)
         guard try next(&reader).kind == .document else {
             throw fault("it has no settings; one is written as NAME: VALUE", line: nil)
