@@ -17,7 +17,7 @@ struct WaypostCommand: AsyncParsableCommand {
             completions: waypost --generate-completion-script bash (or zsh, fish).
 
             Exit status: 0 ok; 1 rejected, failed, expired, interrupted or canceled; 3 no reply in time; \
-            4 no broker; 64 wrong usage; 130 ended by Ctrl-C.
+            4 no broker; 64 wrong usage; 65 an agent whose state only a person can mend; 130 ended by Ctrl-C.
             """,
         version: Version.current,
         // Pages of the help, which are found by their names.

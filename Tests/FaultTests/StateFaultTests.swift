@@ -37,7 +37,8 @@ import WaypostMessages
         try damage(directory)
         let refused = try AgentProcess("k1", broker: broker.url, directory: directory)
         try await refused.printed("--fresh-state")
-        #expect(try await refused.ended() == 1)
+        // systemd does not start it again.
+        #expect(try await refused.ended() == 65)
 
         let fresh = try AgentProcess(
             "k1", broker: broker.url, directory: directory, arguments: ["--demo", "--fresh-state"])

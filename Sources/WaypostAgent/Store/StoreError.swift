@@ -85,6 +85,14 @@ public struct StoreError: Error, Sendable, CustomStringConvertible {
         }
     }
 
+    /// Whether it stays as it is until a person mends it: trying again does not help.
+    public var needsPerson: Bool {
+        switch reason {
+        case .corrupt, .lost, .olderSchema, .newerSchema, .foreign, .writableByOthers: true
+        case .locked, .busy, .gone, .full, .system: false
+        }
+    }
+
     /// One sentence: what was being done, to what, what was found, and what to do.
     public var description: String {
         switch reason {

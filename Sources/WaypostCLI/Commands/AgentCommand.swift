@@ -71,6 +71,8 @@ struct AgentCommand: OperatorCommand {
             agent = try Agent(settings.configuration, router: router, logger: logger)
         } catch let error as AgentConfigurationError {
             throw CommandError(.usage, error.description)
+        } catch let error as StoreError where error.needsPerson {
+            throw CommandError(.data, "start agent \(settings.configuration.agent): \(error)")
         } catch {
             throw CommandError(.failed, "start agent \(settings.configuration.agent): \(error)")
         }

@@ -11,6 +11,8 @@ enum Exit: Int32, Error {
     case noBroker = 4
     /// Wrong usage; the number is sysexits' EX_USAGE.
     case usage = 64
+    /// The agent's state can't be gone on with, and only a person can mend it; the number is sysexits' EX_DATAERR.
+    case data = 65
     /// Ended by Ctrl-C: 128 and the number of SIGINT.
     case interrupted = 130
     /// Ended by SIGTERM.
