@@ -44,10 +44,22 @@ import Testing
     }
 
     @Test(arguments: [
-        "", "/", "a/", "/a", "a//b", "a/+/b", "a/#", "a b", "a\0b", String(repeating: "a", count: 201),
+        ("", "an empty level"), ("/", "an empty level"), ("a/", "a slash at an end"),
+        ("/a", "a slash at an end"),
+        ("a//b", "an empty level"), ("a/+/b", "a wildcard"), ("a/#", "a wildcard"), ("a b", "a space"),
+        ("a\0b", "a control character"), (String(repeating: "a", count: 201), "longer than 200 bytes"),
+        ("$SYS/x", "begins with $"), ("$share/g/x", "begins with $"), ("$", "begins with $"),
     ])
-    func `a root with wildcards, spaces or empty levels is refused`(root: String) {
+    func `a root below which nothing can be published is refused, with the reason`(
+        root: String, reason: String
+    ) {
         #expect(Topics(root: root) == nil)
+        #expect(Topics.fault(in: root)?.contains(reason) == true)
+    }
+
+    @Test(arguments: ["a", "a/b", "a$/b", "a/$b", String(repeating: "a", count: 200)])
+    func `a root that is good has no fault`(root: String) {
+        #expect(Topics(root: root)?.root == root && Topics.fault(in: root) == nil)
     }
 
     @Test func `another root carries the same topics`() throws {

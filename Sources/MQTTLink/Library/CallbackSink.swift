@@ -13,7 +13,6 @@ final class CallbackSink {
         var sessionPresent: Bool
         var receiveMaximum: UInt16?
         var maximumPacketSize: UInt32?
-        var serverKeepAlive: UInt16?
         var detail: String?
         var features = BrokerFeatures()
     }
@@ -81,7 +80,6 @@ final class CallbackSink {
             code: UInt8(truncatingIfNeeded: code), sessionPresent: flags & 1 != 0,
             receiveMaximum: properties.short(MQTT_PROP_RECEIVE_MAXIMUM),
             maximumPacketSize: properties.word(MQTT_PROP_MAXIMUM_PACKET_SIZE),
-            serverKeepAlive: properties.short(MQTT_PROP_SERVER_KEEP_ALIVE),
             detail: properties.string(MQTT_PROP_REASON_STRING), features: properties.brokerFeatures())
         completedPacket()
     }

@@ -35,6 +35,8 @@ struct PropertyReader {
         result.sharedAvailable = byte(MQTT_PROP_SHARED_SUB_AVAILABLE) != 0
         result.topicAliasMaximum = short(MQTT_PROP_TOPIC_ALIAS_MAXIMUM) ?? 0
         result.sessionExpiry = word(MQTT_PROP_SESSION_EXPIRY_INTERVAL)
+        result.serverKeepAlive = short(MQTT_PROP_SERVER_KEEP_ALIVE)
+        result.assignedClientID = string(MQTT_PROP_ASSIGNED_CLIENT_IDENTIFIER)
         return result
     }
 

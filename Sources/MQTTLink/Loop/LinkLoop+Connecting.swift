@@ -94,7 +94,7 @@ extension LinkLoop {
         }
         // The broker may set a shorter one. A longer one, or none (0), is its own business: we may ping when we like.
         let ours = Int(configuration.keepAliveSeconds)
-        let theirs = connack.serverKeepAlive.map(Int.init) ?? 0
+        let theirs = connack.features.serverKeepAlive.map(Int.init) ?? 0
         let interval = Duration.seconds(theirs > 0 ? min(theirs, ours) : ours)
         connection = Connection(
             broker: configuration.brokers[attempt.broker], version: attempt.version, fellBack: state.fellBack,

@@ -13,6 +13,11 @@ package struct BrokerFeatures: Sendable, Hashable {
     /// Seconds that it keeps the session, where it named them: then they hold, whatever was asked for.
     package var sessionExpiry: UInt32?
 
+    /// Seconds of silence after which it ends a connection, where it named them.
+    package var serverKeepAlive: UInt16?
+    /// The client id that it has given us in the place of ours.
+    package var assignedClientID: String?
+
     package init() {}
 
     /// Whether it is one of those that publish a delayed will, and do not keep it: RabbitMQ 4 lets it wait in a queue,

@@ -18,7 +18,7 @@ public struct Subscription: Sendable, Hashable {
 /// What the broker said to a subscription.
 public struct SubscriptionResult: Sendable, Hashable {
     /// The answer to one filter.
-    public enum Answer: Sendable, Hashable {
+    public enum Answer: Sendable, Hashable, CustomStringConvertible {
         /// As asked for.
         case granted
         /// Granted at a lower level: messages may be lost.
@@ -27,6 +27,17 @@ public struct SubscriptionResult: Sendable, Hashable {
         case refused(ReasonCode)
         /// Not even asked: the filter breaks the rules of topics.
         case invalid(TopicError)
+
+        /// The answer for people: `refused: Not authorized (0x87)`, `granted at QoS 0 at most`.
+        public var description: String {
+            switch self {
+            case .granted: "granted"
+            case .lowered(let qos): "granted at QoS \(qos.rawValue) at most"
+            case .refused(let reason):
+                reason.isFailure ? "refused: \(reason)" : "granted at a level that was not asked for"
+            case .invalid(let error): "not asked for: \(error)"
+            }
+        }
     }
 
     /// What was asked for.

@@ -54,7 +54,7 @@ extension JSONError: CustomStringConvertible {
         case .tooLong(let limit): "the text is longer than \(limit) bytes"
         case .loneSurrogate: "the escape\(place) is half of a surrogate pair"
         case .numberOutOfRange(let path):
-            "\(subject(path, place)) is a number too large for a double; send it as a string"
+            "\(subject(path, place)) is a number that is too large or too near to 0 for a double; send it as a string"
         case .integerOutOfRange(let path):
             "\(subject(path, place)) is an integer that does not fit in 64 bits; send it as a string"
         case .syntax(let expected): "expected \(expected)\(place)"

@@ -121,7 +121,7 @@ extension AgentConfiguration {
         }
         if let fault = client.fault { throw AgentConfigurationError(description: fault) }
         guard let topics = Topics(root: root) else {
-            throw fault("root", root, "must be topic levels without wildcards, spaces or empty levels")
+            throw fault("root", root, Topics.fault(in: root) ?? "is not a topic prefix")
         }
         return topics
     }

@@ -1,5 +1,6 @@
 public import Logging
 public import MQTTLink
+import Waypost
 package import WaypostMessages
 
 /// Where the broker is, how to log in, and under which name a backend sends.
@@ -51,7 +52,8 @@ public struct BackendConfiguration: Sendable {
                 .invalid, "the name \(name.debugDescription) must be 1 to 64 characters of A-Z a-z 0-9 _ -")
         }
         guard let topics = Topics(root: root) else {
-            throw BackendError(.invalid, "root \(root.debugDescription) is not a topic prefix")
+            throw BackendError(
+                .invalid, "root \(root.quoted) \(Topics.fault(in: root) ?? "is not a topic prefix")")
         }
         self.init(brokers: [url], name: name)
         self.topics = topics

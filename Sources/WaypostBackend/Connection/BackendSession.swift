@@ -49,10 +49,13 @@ package final class BackendSession: Sendable {
         }
         for (filter, result) in zip(required, answers) where !result.isGranted {
             await session.disconnect(within: .seconds(2))
+            let isLowered = if case .lowered = result.answer { true } else { false }
             throw BackendError(
                 .denied,
-                "the broker refused the subscription to \(filter) (\(result.answer)); check its rules for \(settings.name)"
-            )
+                "the subscription to \(filter) was \(result.answer); "
+                    + (isLowered
+                        ? "commands and replies need QoS 1, which this broker does not have"
+                        : "check the broker's rules for \(settings.name)"))
         }
         return BackendSession(session, settings)
     }

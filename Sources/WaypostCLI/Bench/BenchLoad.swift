@@ -130,7 +130,7 @@ final class BenchLoad: MQTTLinkDelegate {
             state.news = state.clock.now()
             state.phase =
                 if let refused {
-                    .refused("the broker refused the subscription to \(filter) (\(refused.answer))")
+                    .refused("the subscription to \(filter) was \(refused.answer)")
                 } else {
                     .running
                 }

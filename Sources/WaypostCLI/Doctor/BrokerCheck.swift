@@ -74,7 +74,8 @@ struct BrokerCheck {
                     + (connection.fellBack
                         ? " (it \(connection.wasSilentOn5 ? "does not answer" : "refused") 5)" : ""))
             let certificates = CertificateCheck(tls: settings.tls, now: WallClock.now() / 1000)
-            return [there] + certificates.findings(of: connection.certificate, host: connection.broker.host)
+            return [there] + AnnouncedLimits(connection).findings
+                + certificates.findings(of: connection.certificate, host: connection.broker.host)
                 + (try await body(session))
         }
     }
@@ -91,14 +92,18 @@ struct BrokerCheck {
     }
 
     func subscriptions(_ session: BackendSession, _ wanted: [String]) -> DoctorFinding {
-        let refused = session.connection.subscriptions.filter {
+        let others = session.connection.subscriptions.filter {
             !$0.isGranted && wanted.contains($0.subscription.filter)
         }
-        guard refused.isEmpty else {
-            let list = refused.map { "\($0.subscription.filter) (\($0.answer))" }.joined(separator: ", ")
+        guard others.isEmpty else {
+            let list = others.map { "\($0.subscription.filter) \($0.answer)" }.joined(separator: ", ")
+            // What is granted at a lower QoS is no matter of rules.
+            let isByRules = others.contains { if case .lowered = $0.answer { false } else { true } }
             return DoctorFinding(
-                "subscribe", .failed, "refused: \(list)",
-                advice: "allow \(sender) to read these topics in the broker's rules")
+                "subscribe", .failed, list,
+                advice: isByRules
+                    ? "allow \(sender) to read these topics in the broker's rules"
+                    : "the broker must give them at QoS 1")
         }
         return DoctorFinding("subscribe", .ok, "all \(wanted.count) subscriptions were granted")
     }

@@ -74,7 +74,7 @@ enum BrokerEngine: Sendable, Hashable {
 
     private var page: String {
         switch self {
-        case .mosquitto: "Operating"
+        case .mosquitto: "Brokers"
         case .oldRabbitMQ, .rabbitMQ: "OperatingRabbitMQ"
         case .nats: "OperatingNATS"
         case .emqx: "OperatingEMQX"

@@ -99,7 +99,8 @@ package struct CodeExplanation {
         .init(
             413, "TOO_LARGE",
             "over a limit of size, depth, keys or entries; or the command has run, and its reply is larger than the agent or the broker allows: the detail then says how it ended",
-            "split it, or let the handler return less; the limits are in health"),
+            "make smaller what the detail names: a map by fewer entries, a command by fewer parameters, a reply by what the handler returns; the limits are in health"
+        ),
         .init(
             422, "BAD_FIELD",
             "a field is missing or does not fit; the detail names it",

@@ -6,16 +6,26 @@ package struct Topics: Sendable, Hashable {
     /// The first levels of every topic, without a slash at either end.
     package let root: String
 
-    /// Nil when `root` is empty, longer than 200 bytes, begins or ends with `/`, or holds a wildcard, a control
-    /// character or an empty level.
+    /// Nil when there is a ``fault(in:)`` of the root.
     package init?(root: String = Topics.defaultRoot) {
-        let levels = root.split(separator: "/", omittingEmptySubsequences: false)
-        guard root.utf8.count <= 200, levels.allSatisfy({ !$0.isEmpty }),
-            root.utf8.allSatisfy({
-                $0 > 0x20 && $0 != 0x7F && $0 != UInt8(ascii: "+") && $0 != UInt8(ascii: "#")
-            })
-        else { return nil }
+        guard Self.fault(in: root) == nil else { return nil }
         self.root = root
+    }
+
+    /// Why no topics can be below a root, to follow its name; nil for one that is good.
+    package static func fault(in root: String) -> String? {
+        let levels = root.utf8.split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false)
+        guard root.utf8.count <= 200 else { return "is longer than 200 bytes" }
+        guard levels.allSatisfy({ !$0.isEmpty }) else { return "has an empty level, or a slash at an end" }
+        guard root.utf8.allSatisfy({ $0 > 0x20 && $0 != 0x7F }) else {
+            return "has a space or a control character"
+        }
+        guard !root.utf8.contains(where: { "+#".utf8.contains($0) }) else { return "has a wildcard, + or #" }
+        // MQTT 5.0, 4.7.2: no client publishes there; and `$share/…` is a filter, and no topic.
+        guard root.utf8.first != UInt8(ascii: "$") else {
+            return "begins with $, where brokers let no one publish"
+        }
+        return nil
     }
 
     /// The topics below the default root.
