@@ -61,7 +61,10 @@ package enum WaypostProgram {
         let status = message.hasPrefix(begin) ? WaypostCommand.exitCode(for: error) : .success
         // It may quote what stood on the command line, and that may come from anywhere.
         guard !status.isSuccess else {
-            Terminal.print(TerminalText(lines: HelpPage(message, words: words).text))
+            let text =
+                CompletionScript.isWanted(by: words)
+                ? CompletionScript(message).text : HelpPage(message, words: words).text
+            Terminal.print(TerminalText(lines: text))
             return status.rawValue
         }
         if let fault = CommandLineCheck(words: words).unknownOption() {

@@ -2,6 +2,9 @@ import CommandSupport
 import Foundation
 import TestSupport
 import Testing
+import Waypost
+
+@testable import WaypostCLI
 
 @Suite(.aFewAtATime, .timeLimit(.minutes(20)))
 struct CompletionTests {
@@ -68,6 +71,79 @@ struct CompletionTests {
             [ "$(printf '%s ' "${COMPREPLY[@]}")" = "\(option.offered) " ]
             """
         #expect(try await status(of: ["bash"], input: script) == 0)
+    }
+
+    /// Each option whose value is completed, with the first command that has it.
+    private static let completing: [(words: [String], option: String)] = {
+        var seen: Set<String> = []
+        var found: [([String], String)] = []
+        func look(_ command: JSONValue, _ before: [String]) {
+            for child in command["subcommands"]?.arrayValue ?? [] {
+                look(child, before + [child["commandName"]?.stringValue ?? ""])
+            }
+            for argument in command["arguments"]?.arrayValue ?? []
+            where argument["kind"] == "option" && argument["completionKind"]?.isNull == false {
+                for name in argument["names"]?.arrayValue ?? [] where name["kind"] == "long" {
+                    let option = "--" + (name["name"]?.stringValue ?? "")
+                    if seen.insert(option).inserted { found.append((before, option)) }
+                }
+            }
+        }
+        let help = try? JSONValue(parsing: Array(WaypostCommand._dumpHelp().utf8), limits: .trustedFile)
+        look(help?["command"] ?? .null, [])
+        return found
+    }()
+
+    @Test func `in bash, TAB offers the same behind = as in the next word, wherever = divides words`()
+        async throws
+    {
+        #expect(Self.completing.count > 15, "\(Self.completing)")
+        let folder = NSTemporaryDirectory() + "waypost-\(UUID().uuidString)"
+        defer { try? FileManager.default.removeItem(atPath: folder) }
+        try FileManager.default.createDirectory(atPath: folder + "/d", withIntermediateDirectories: true)
+        // In the place of what asks a broker.
+        let stub =
+            "#!/bin/sh\ncase $1 in ---completion) printf 'k1\\nk2\\n' ;; profile) printf '* p1\\n  p2\\n' ;; esac\n"
+        try stub.write(toFile: folder + "/waypost", atomically: true, encoding: .utf8)
+        chmod(folder + "/waypost", 0o755)
+        try "x".write(toFile: folder + "/a.json", atomically: true, encoding: .utf8)
+        let lines = Self.completing.map { words, option in
+            "try '\(option)' \((["waypost"] + words).map { "'\($0)'" }.joined(separator: " "))"
+        }
+        let script = """
+            cd '\(folder)'; export PATH="\(folder):$PATH"
+            source '\(try await Self.bash.value)'
+            tab() {
+                COMP_WORDS=("${@:2}"); COMP_CWORD=$((${#COMP_WORDS[@]} - 1)); COMPREPLY=()
+                COMP_LINE="${COMP_WORDS[*]}"; COMP_POINT=${#COMP_LINE}
+                _waypost waypost "$1" "${COMP_WORDS[COMP_CWORD - 1]}"
+                printf '%s ' "${COMPREPLY[@]}"
+            }
+            bad=0
+            try() {
+                local -a before=("${@:2}")
+                apart=$(tab '' "${before[@]}" "$1" '')
+                divided=$(tab '' "${before[@]}" "$1" '=')
+                more=$(tab 'k' "${before[@]}" "$1" '=' 'k')
+                whole=$(tab "$1=" "${before[@]}" "$1=")
+                wanted=$(for word in $apart; do printf '%s ' "$1=$word"; done)
+                [ -n "$apart" ] && [ "$divided" = "$apart" ] && [ "$whole" = "$wanted" ] && [ "$more" = "$(
+                    tab k "${before[@]}" "$1" k)" ] || { echo "$*: $apart | $divided | $whole | $more" >&2; bad=1; }
+            }
+            \(lines.joined(separator: "\n"))
+            exit $bad
+            """
+        #expect(try await status(of: ["bash"], input: script) == 0)
+    }
+
+    @Test func `zsh is told that a value may stand behind =, for every option that has one`() async throws {
+        let script = try await RunningCommand.run(["--generate-completion-script", "zsh"]).output
+        let apart = script.filter { $0.contains(#/--[a-z-]+(\}')?\[(\\.|[^\]\\])*\]:/#) }
+        #expect(apart.isEmpty, "\(apart.prefix(3))")
+        #expect(script.count { $0.contains("=[") } > 100)
+        guard Self.has("zsh") else { return }
+        let text = script.joined(separator: "\n") + "\n"
+        #expect(try await status(of: ["zsh", "-n"], input: text) == 0)
     }
 
     @Test(

@@ -83,6 +83,10 @@ extension CompletionKind {
     }
 
     private static func value(of option: String, in words: [String]) -> String? {
-        words.firstIndex(of: option).flatMap { words.indices.contains($0 + 1) ? words[$0 + 1] : nil }
+        for (index, word) in words.enumerated() {
+            if word == option { return words.indices.contains(index + 1) ? words[index + 1] : nil }
+            if word.hasPrefix(option + "=") { return String(word.dropFirst(option.count + 1)) }
+        }
+        return nil
     }
 }
