@@ -95,6 +95,63 @@ import Testing
         }
     }
 
+    struct Order: TypedRoute {
+        static let key: RouteKey = "q://x/orders/:id"
+        var id: Int
+    }
+
+    struct OrderLike: TypedRoute {
+        static let key: RouteKey = "/orders/:id"
+        var id: Int
+    }
+
+    @Test func `a typed route leads to where it is registered, or it is refused`() async throws {
+        let router = Router()
+        for prefix in ["q://x", "q://x/orders", "q://"] {
+            let handle = try router.group(RouteKey(prefix)) { group in
+                try group.register(Order.self) { order, _ in .opened(.int(Int64(order.id))) }
+            }
+            #expect(await router.open(Order(id: 7)).value == 7)
+            #expect(await router.open(try Order(id: 8).url).value == 8)
+            handle.cancel()
+        }
+        for prefix in ["q://y", "q://x/orders/:id/more", "q://x/ord"] {
+            #expect(throws: RegistrationError.self, "\(prefix)") {
+                try router.group(RouteKey(prefix)) { try $0.register(Order.self) { _, _ in .opened() } }
+            }
+        }
+        let error = #expect(throws: RegistrationError.self) {
+            try router.group("q://x") { try $0.register(OrderLike.self) { _, _ in .opened() } }
+        }
+        #expect("\(try #require(error))".contains("OrderLike are those of /orders/:id"))
+        var moved = Route(Order.self) { _, _ in .opened() }
+        moved.pattern = "q://elsewhere/:id"
+        #expect(throws: RegistrationError.self) { try router.register([moved]) }
+        #expect(router.routes.isEmpty)
+    }
+
+    @Test func `a key that is registered in a group leads there`() async throws {
+        let router = Router()
+        let (item, list): (RouteKey, RouteKey) = ("items/:id", "/list")
+        let handle = try router.group("k://shop") { shop in
+            try shop.register(item) { .opened($0.parameters["id"]) }
+            try shop.group("deep") { try $0.register(list) { _ in .opened("list") } }
+        }
+        #expect(await router.open(item, ["id": 7]).value == "7")
+        #expect(try router.url(for: item, ["id": 7, "tab": "a"]) == "k://shop/items/7?tab=a")
+        #expect(router.canOpen(item, ["id": 7]) && router.canOpen(list))
+        #expect(try router.resolve(list).route == "k://shop/deep/list")
+
+        // Of two that have the same key, neither is meant.
+        let second = try router.group("k://other") { try $0.register(item) { _ in .opened("other") } }
+        let error = #expect(throws: RouteGenerationError.self) { try router.url(for: item, ["id": 7]) }
+        #expect("\(try #require(error))".contains("k://other/items/:id and of k://shop/items/:id"))
+        second.cancel()
+        #expect(await router.open(item, ["id": 7]).value == "7")
+        handle.cancel()
+        #expect(await router.open(item, ["id": 7]).code == .noRoute)
+    }
+
     @Test func `a scope by metadata sees what has them, and check names one that nothing has`() async throws {
         let router = Router()
         try router.register("a://open") { _ in .opened() }

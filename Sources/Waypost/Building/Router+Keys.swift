@@ -62,8 +62,13 @@ extension Router {
     }
 
     private func descriptor(of key: RouteKey) throws(RouteGenerationError) -> RouteDescriptor {
-        try RouteDescriptor(
-            key.rawValue, syntax: configuration.syntax, converters: configuration.converters)
+        // A key that was registered in a group leads to the group's route.
+        let whole = state.base.wholePatterns(of: key)
+        guard whole.count < 2 else {
+            throw .badPattern(key.rawValue, detail: "it is the key of \(whole.joined(separator: " and of "))")
+        }
+        return try RouteDescriptor(
+            whole.first ?? key.rawValue, syntax: configuration.syntax, converters: configuration.converters)
     }
 
     /// Where the URL of a key's pattern and these values would lead; see ``resolve(_:parameters:)``.

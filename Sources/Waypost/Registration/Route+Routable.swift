@@ -36,7 +36,7 @@ extension Route {
             redirect: redirect ?? { Destination.redirect($0) },
             handler: { try await Destination.open($0) })
         if let type = destination as? any (RoutablePage & Decodable).Type {
-            properties = TypedProperties(of: type, isWhole: false)
+            properties = TypedProperties(of: type)
         }
     }
 

@@ -34,12 +34,15 @@ public final class RouteGroup: RouteRegistrar {
 
     /// Registers routes whose patterns follow the group's own beginning; an empty one is that alone.
     ///
-    /// They are in force when the whole group is.
-    /// - Throws: ``RegistrationError`` for a pattern with a scheme of its own.
+    /// They are in force when the whole group is. A pattern that has the group's beginning is one as it stands.
+    /// - Throws: ``RegistrationError`` for a pattern with a scheme that does not begin as the group does.
     public func register(_ routes: [Route], replacing: Bool) throws(RegistrationError) {
         var added: [Route] = []
         for var route in routes {
-            if let pattern = route.pattern { route.pattern = try joined(pattern) }
+            if let pattern = route.pattern {
+                route.pattern = try joined(pattern)
+                route.keyInGroup = route.pattern == pattern ? nil : pattern
+            }
             route.metadata = metadata.merging(route.metadata) { $1 }
             route.defaults = defaults.merging(route.defaults) { $1 }
             route.groups = marks
@@ -90,6 +93,10 @@ public final class RouteGroup: RouteRegistrar {
     private func joined(_ pattern: RouteKey) throws(RegistrationError) -> RouteKey {
         let (prefix, pattern) = (prefix.rawValue, pattern.rawValue)
         guard pattern.utf8.firstRange(of: "://".utf8) == nil else {
+            let rest = pattern.utf8.dropFirst(prefix.utf8.count)
+            let isWithin =
+                rest.isEmpty || prefix.utf8.last == UInt8(ascii: "/") || rest.first == UInt8(ascii: "/")
+            if pattern.utf8.starts(with: prefix.utf8), isWithin { return RouteKey(pattern) }
             throw .badPattern(
                 pattern, offset: 0, detail: "it has a scheme, but follows the prefix \(prefix) of its group")
         }

@@ -46,6 +46,8 @@ package struct RouteStore: Sendable {
     /// The scheme of all routes that name one; nil when they name several, or none does.
     private(set) var onlyScheme: String?
     private var withoutScheme = 0
+    /// The patterns of groups without their groups' beginning, and how often each whole one has such a beginning.
+    private var inGroups: [RouteKey: [String: Int]] = [:]
 
     private static let chunkLength = 256
 
@@ -136,7 +138,19 @@ package struct RouteStore: Sendable {
         count(record, by: -1)
     }
 
+    /// The whole patterns of the routes that were registered in groups under this one; empty where it is one by itself.
+    func wholePatterns(of key: RouteKey) -> [String] {
+        guard let whole = inGroups[key] else { return [] }
+        return records.contains { $0.route.pattern == key } ? [] : whole.keys.sorted()
+    }
+
     private mutating func count(_ record: StoredRoute, by change: Int) {
+        if let key = record.route.keyInGroup {
+            var whole = inGroups[key] ?? [:]
+            let number = whole[record.pattern.text, default: 0] + change
+            whole[record.pattern.text] = number > 0 ? number : nil
+            inGroups[key] = whole.isEmpty ? nil : whole
+        }
         guard let scheme = record.pattern.scheme else {
             withoutScheme += change
             return

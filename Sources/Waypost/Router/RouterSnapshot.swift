@@ -94,7 +94,15 @@ package struct RouterState: Sendable {
         for var route in routes {
             route.module = module
             if let pattern = route.pattern {
-                if !route.isFurtherPath { try add(route, at: pattern, replacing, &added) }
+                if route.isFurtherPath { continue }
+                if let key = route.properties?.key, key != pattern {
+                    throw .mismatch(
+                        pattern: pattern.rawValue,
+                        detail:
+                            "the URLs of \(route.properties?.type ?? "its type") are those of \(key), and would not "
+                            + "lead here; write the whole pattern in its key")
+                }
+                try add(route, at: pattern, replacing, &added)
             } else if let name = route.name {
                 try add(destination: route, named: name, replacing, &added)
             }

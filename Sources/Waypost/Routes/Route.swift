@@ -99,6 +99,8 @@ public struct Route: Sendable {
     var module: DeclaredModule?
     /// Those that it is in.
     var groups: [GroupMark] = []
+    /// The pattern as it was registered in a group, without the group's beginning.
+    var keyInGroup: RouteKey?
 
     /// A route by its parts.
     ///
@@ -208,6 +210,7 @@ public struct Route: Sendable {
         route.parameters += parameters
         route.redirect = redirect ?? destination.redirect
         route.groups += groups
+        route.keyInGroup = keyInGroup
         return route
     }
 }

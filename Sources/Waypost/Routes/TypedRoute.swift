@@ -36,7 +36,7 @@ extension Route {
             defaults: defaults, parameters: parameters + RouteParameter.properties(of: type),
             redirect: redirect,
             handler: { try await handler(try $0.parameters.decode(type), $0) })
-        properties = TypedProperties(of: type, isWhole: true)
+        properties = TypedProperties(of: type, key: Typed.key)
     }
 
     /// The same for a handler without `await`.
@@ -53,7 +53,7 @@ extension Route {
             takesDeeper: takesDeeper, idempotent: idempotent, jumpType: jumpType, metadata: metadata,
             defaults: defaults, parameters: parameters + RouteParameter.properties(of: type),
             redirect: redirect, work: HandlerBody(handler) { try $0.parameters.decode(type) })
-        properties = TypedProperties(of: type, isWhole: true)
+        properties = TypedProperties(of: type, key: Typed.key)
     }
 }
 
@@ -62,20 +62,21 @@ struct TypedProperties: Sendable {
     /// The type, for messages.
     let type: String
     let properties: [RouteParameter]
-    /// Whether the type is also written into URLs, so that each placeholder needs a property.
-    let isWhole: Bool
+    /// The pattern by which the type is also written into URLs: each placeholder needs a property, and these URLs must
+    /// lead to the route.
+    let key: RouteKey?
 
-    init<T: Decodable>(of type: T.Type, isWhole: Bool) {
+    init<T: Decodable>(of type: T.Type, key: RouteKey? = nil) {
         self.type = "\(type)"
         properties = RouteParameter.properties(of: type)
-        self.isWhole = isWhole
+        self.key = key
     }
 
     /// Why no URL of a pattern with these placeholders gives a value of the type; nil when one does.
     func problem(with placeholders: [RouteParameter]) -> String? {
         for placeholder in placeholders {
             guard let property = properties.first(where: { $0.name == placeholder.name }) else {
-                guard isWhole else { continue }
+                guard key != nil else { continue }
                 return "\(type) has no property \(placeholder.name) for its placeholder"
             }
             guard placeholder.schema.mayGive(property.schema) else {
