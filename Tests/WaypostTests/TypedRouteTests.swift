@@ -55,6 +55,49 @@ import Waypost
         #expect(stack.state.count == 1)
     }
 
+    enum Shade: String, Codable { case pale, dark }
+    enum Only: String, Codable { case one }
+    enum Level: Int, Codable { case low = 1, high = 9 }
+    struct Code: RawRepresentable, Codable { var rawValue: String }
+    struct Flexible: Codable {
+        var text: String
+        init(from decoder: any Decoder) throws {
+            let value = try decoder.singleValueContainer()
+            text = (try? value.decode(Int.self)).map { "\($0)" } ?? (try? value.decode(String.self)) ?? ""
+        }
+        func encode(to encoder: any Encoder) throws { try text.encode(to: encoder) }
+    }
+    struct Narrow: TypedRoute {
+        static let key: RouteKey = "t://narrow/:shade"
+        var shade: Shade
+        var only: Only
+        var level: Level
+        var maybe: Shade?
+        var code: Code
+        var flexible: Flexible?
+        var last: Bool
+    }
+
+    @Test func `a contract has the cases of an enumeration, whether it lists them or not`() throws {
+        let shade = ValueSchema(.string, values: ["pale", "dark"])
+        let found = RouteParameter.properties(of: Narrow.self)
+        #expect(
+            found.map { "\($0.name) \($0.isRequired)" } == [
+                "shade true", "only true", "level true", "maybe false", "code true", "flexible false",
+                "last true",
+            ])
+        let wanted = [
+            shade, ValueSchema(.string, values: ["one"]), ValueSchema(.integer), shade, ValueSchema(.string),
+            .any,
+            ValueSchema(.boolean),
+        ]
+        #expect(found.map(\.schema) == wanted)
+        let router = Router()
+        try router.register(Narrow.self) { narrow, _ in .opened(.string(narrow.shade.rawValue)) }
+        let check = router.checkOpen("t://narrow/pal?only=one&level=1&code=x&last=true")
+        #expect(check.fault?.detail.contains("pale or dark") == true, "\(check)")
+    }
+
     struct Nameless: TypedRoute {
         static let key: RouteKey = "t://a/:id"
         var ident: Int

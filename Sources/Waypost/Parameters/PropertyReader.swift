@@ -37,11 +37,16 @@ final class PropertyReader {
             case let integer as any FixedWidthInteger.Type: integer.init(truncatingIfNeeded: 0)
             case let number as any BinaryFloatingPoint.Type: number.init(0)
             case let choice as any CaseIterable.Type: Self.first(of: choice)
+            case let choice as any RawRepresentable.Type: Self.firstCase(of: choice)
             default: nil
             }
         if let value = value as? T { return value }
         guard depth < Self.maximumDepth else { throw NotKnown() }
         return try T(from: EmptyDecoder(reader: PropertyReader(depth: depth + 1)))
+    }
+
+    private static func firstCase<Choice: RawRepresentable>(of type: Choice.Type) -> Any? {
+        ChoiceCases.all(of: type)?.first
     }
 
     private static func first<Choice: CaseIterable>(of type: Choice.Type) -> Any? { Choice.allCases.first }

@@ -112,19 +112,26 @@ extension ValueSchema {
 
 extension ValueSchema {
     /// What a Swift type reads from JSON, as far as it is known; of an optional what it wraps.
-    package init(of type: Any.Type) {
+    package init(of type: Any.Type) { self.init(of: type, depth: 0) }
+
+    /// - Parameter depth: How many types around it are read as it is.
+    init(of type: Any.Type, depth: Int) {
         self =
             switch type {
-            case let optional as any WrappingType.Type: ValueSchema(of: optional.wrapped)
+            case let optional as any WrappingType.Type: ValueSchema(of: optional.wrapped, depth: depth)
             case let list as any ListType.Type: list.schema
             case is Bool.Type: ValueSchema(.boolean)
             case is String.Type: ValueSchema(.string)
             case let integer as any FixedWidthInteger.Type: Self.schema(of: integer)
             case is any BinaryFloatingPoint.Type: ValueSchema(.number)
-            case let choice as any (CaseIterable & RawRepresentable).Type: Self.schema(ofCasesOf: choice)
-            default:
+            case _ where FoundationJSON.isHandled(type):
                 FoundationJSON.form(of: type).map { ValueSchema(Kind(rawValue: $0.kind), format: $0.format) }
                     ?? .any
+            case let choice as any (CaseIterable & RawRepresentable).Type:
+                Self.schema(ofCasesOf: choice)
+            case let choice as any (Decodable & RawRepresentable).Type: Self.schema(of: choice, depth)
+            case let type as any Decodable.Type: FormReader.schema(of: type, depth: depth)
+            default: .any
             }
     }
 
@@ -141,8 +148,25 @@ extension ValueSchema {
     private static func schema<Choice: CaseIterable & RawRepresentable>(
         ofCasesOf type: Choice.Type
     ) -> ValueSchema {
-        let values = Choice.allCases.map(\.rawValue)
-        if let texts = values as? [String] { return ValueSchema(.string, values: texts) }
+        schema(of: type, cases: Array(Choice.allCases))
+    }
+
+    /// Of an enumeration that lists its cases or not, and of any other type that is read as its raw value is.
+    private static func schema<Choice: Decodable & RawRepresentable>(
+        of type: Choice.Type, _ depth: Int
+    ) -> ValueSchema {
+        let form = FormReader.schema(of: type, depth: depth)
+        // One that reads something else has its own way of writing cases.
+        guard form == ValueSchema(of: Choice.RawValue.self), let cases = ChoiceCases.all(of: type) else {
+            return form
+        }
+        return schema(of: type, cases: cases)
+    }
+
+    private static func schema<Choice: RawRepresentable>(
+        of type: Choice.Type, cases: [Choice]
+    ) -> ValueSchema {
+        if let texts = cases.map(\.rawValue) as? [String] { return ValueSchema(.string, values: texts) }
         return ValueSchema(of: Choice.RawValue.self)
     }
 }
