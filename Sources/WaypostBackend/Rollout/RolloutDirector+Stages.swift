@@ -494,6 +494,9 @@ extension RolloutDirector {
             let elapsed = now - evidence.began - evidence.standstill
             status.remaining = max(0, options.dwell(of: control.stage) - elapsed)
         }
+        if case .tail(let since) = state {
+            status.remaining = max(0, options.tail.milliseconds - (now - since))
+        }
         return status
     }
 }

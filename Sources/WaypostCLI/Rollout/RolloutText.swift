@@ -54,7 +54,7 @@ struct RolloutText {
 
     private func stages(_ status: RolloutStatus) -> String {
         status.stages.enumerated().map { index, stage in
-            let isCurrent = index == status.stage && !status.isOver
+            let isCurrent = index == status.stage && !status.isOver && status.state != "done"
             let isPast = index < status.stage || status.state == "done"
             let count = stage.agents.map { " (\($0))" } ?? ""
             return isCurrent ? "[\(stage.name)\(count)]" : isPast ? "\(stage.name)\(count) ok" : stage.name
@@ -64,7 +64,8 @@ struct RolloutText {
     private func numbers(_ status: RolloutStatus) -> String {
         let others = status.notOnNext.sorted { $0.key < $1.key }.map { "\($0.value) \($0.key)" }
         let left = status.remaining.map {
-            $0 > 0 ? "; at least \(TimeText.span(max(1_000, $0))) more" : "; waiting for evidence"
+            guard status.state != "done" else { return "; watched for \(TimeText.span(max(1_000, $0))) more" }
+            return $0 > 0 ? "; at least \(TimeText.span(max(1_000, $0))) more" : "; waiting for evidence"
         }
         return "\(status.onNext) of \(status.online.counted("agent")) online have the new map, "
             + "\(status.chosen) are chosen"

@@ -89,7 +89,8 @@ public struct RolloutStatus: Sendable, Hashable {
     public var onNext = 0
     /// Agents that are chosen and say that it is not, by reason.
     public var notOnNext: [String: Int] = [:]
-    /// How long the stage lasts at least from now on, in milliseconds; nil when none runs.
+    /// How long the stage lasts at least from now on, or once it is `done` how long a breach still takes the map back, in
+    /// milliseconds; nil when neither is so.
     public var remaining: Int64?
     /// Why verdicts and times stand still; nil when they do not.
     public var standstill: String?
@@ -104,8 +105,8 @@ public struct RolloutStatus: Sendable, Hashable {
         (self.id, self.group, self.state) = (id, group, state)
     }
 
-    /// Whether nothing more will happen.
-    public var isOver: Bool { state == "done" || state == "taken-back" }
+    /// Whether nothing more will happen: it is not while a controller still watches the map that is `done`.
+    public var isOver: Bool { (state == "done" && remaining == nil) || state == "taken-back" }
 }
 
 extension RolloutStatus {
