@@ -1,0 +1,56 @@
+import ArgumentParser
+import Foundation
+import Testing
+
+@testable import WaypostCLI
+
+/// The pages for who is on call name verbs and options that there are.
+@Suite struct GuideCommandTests {
+    private static func page(_ name: String) throws -> String {
+        let folder = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+            .deletingLastPathComponent().appendingPathComponent("Sources/WaypostAgent/WaypostAgent.docc")
+        return try String(contentsOf: folder.appendingPathComponent("\(name).md"), encoding: .utf8)
+    }
+
+    /// What stands for something in a command.
+    private static let examples = [
+        "NAME": "kiosk-7", "GROUP": "lobby", "ID": "c1", "CODE": "404", "OLD": "a://old", "NEW": "a://new",
+        "URL": "a://x", "LEVEL": "W", "FILE": "map.json", "REV": "41",
+    ]
+
+    /// The words of each command on a page: in backquotes, or a line of a block.
+    private static func commands(on page: String) throws -> [[String]] {
+        var found = page.matches(of: /`(waypost [^`\n]+)`/).map { String($0.output.1) }
+        found += page.split(separator: "\n").filter { $0.hasPrefix("waypost ") }.map(String.init)
+        return found.map { line in
+            line.matches(of: /'([^']*)'|"([^"]*)"|(\S+)/).map { match in
+                let word = String(match.output.1 ?? match.output.2 ?? match.output.3 ?? "")
+                return Self.examples[word] ?? word
+            }
+        }
+    }
+
+    @Test(arguments: ["AtThreeInTheMorning", "Roles", "OnCall"])
+    func `each command of a page is one`(page: String) async throws {
+        let commands = try Self.commands(on: Self.page(page))
+        #expect(commands.count > 5)
+        for words in commands {
+            let line = words.joined(separator: " ")
+            do {
+                _ = try await WaypostCommand.asyncParseAsRoot(Array(words.dropFirst()))
+            } catch {
+                let status = WaypostCommand.exitCode(for: error)
+                #expect(status.isSuccess, "\(line): \(WaypostCommand.message(for: error))")
+            }
+        }
+    }
+
+    @Test func `the page of roles says of each verb with which one`() throws {
+        let page = try Self.page("Roles")
+        let named = Set(page.matches(of: /`([a-z -]+)`/).map { String($0.output.1) })
+        let missing = Verbs.all.filter { verb in
+            !named.contains(verb.joined(separator: " ")) && !named.contains(verb[0])
+        }
+        #expect(missing.isEmpty, "\(missing)")
+    }
+}
