@@ -1,7 +1,10 @@
 import CommandSupport
+import Configuration
 import Foundation
+import MQTTLink
 import TestSupport
 import Testing
+import WaypostAgent
 
 @testable import WaypostCLI
 
