@@ -108,6 +108,30 @@ import WaypostMessages
         #expect(keeper.takeOvertaken().isEmpty)
     }
 
+    @Test
+    mutating func `what one of a group says of its map neither ends the keeper's work nor makes more of it`()
+        throws
+    {
+        var keeper = MapKeeper([try wanted(.group("lobby"), 41)], topics: topics)
+        for number in 1...6 { keeper.saw(health("k\(number)", ["lobby"]), at: 0, using: &chance) }
+        // The liar is heard first.
+        keeper.saw(applied("k6", [("@lobby", Fields.largestInteger)]), at: 0, using: &chance)
+        for number in 1...5 { keeper.saw(applied("k\(number)", []), at: 0, using: &chance) }
+        #expect(keeper.takeDue(at: 3_000).map(\.topic) == ["waypost/v1/@lobby/map"])
+        #expect(keeper.takeOvertaken().isEmpty)
+        for number in 1...5 {
+            keeper.saw(applied("k\(number)", [("@lobby", 41)]), at: 4_000, using: &chance)
+        }
+        // It says that it has none, ten times a second for half an hour.
+        var published = 0
+        for step in 0..<18_000 as Range<Int64> {
+            let now = 10_000 + step * 100
+            keeper.saw(applied("k6", [], isWanted: true), at: now, using: &chance)
+            published += keeper.takeDue(at: now).count
+        }
+        #expect((1...10).contains(published), "\(published)")
+    }
+
     @Test mutating func `a candidate that a roll-out tries is not newer than what is wanted`() throws {
         var keeper = MapKeeper([try wanted(.group("lobby"), 41)], topics: topics)
         keeper.saw(health("k1", ["lobby"]), at: 0, using: &chance)

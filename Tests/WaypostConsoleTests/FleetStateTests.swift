@@ -190,9 +190,10 @@ import WaypostMessages
                 id: long + "\(number)", code: Code(number: 404, name: long), origin: .router, ref: long,
                 url: "a://" + long, detail: "\(number)" + long, at: now)
             report.nearest = [long]
-            state.saw(message(topics.failures(of: "k1"), report.encoded()), now: now)
+            // As fast as it is read.
+            state.saw(message(topics.failures(of: "k1"), report.encoded()), now: now + Int64(number) * 1_000)
         }
-        state.saw(health("k1", red: long), now: now)
+        state.saw(health("k1", red: long), now: now + 400_000)
         let bytes =
             state.timeline(of: "k1").map {
                 $0.title.utf8.count + $0.detail.utf8.count + ($0.url ?? "").utf8.count
@@ -202,6 +203,26 @@ import WaypostMessages
         #expect(state.lines.lines(from: 0).allSatisfy { $0.line.event.message.utf8.count <= 2_048 })
         #expect(state.commands.newest(1).isEmpty, "what is no id is no command")
         #expect((state.rows["k1"]?.summary.problem.utf8.count ?? 0) <= 2_048)
+    }
+
+    @Test func `one agent that floods is read up to its share, and that is said`() {
+        var state = state([online("k1"), online("k2")])
+        let report = FailureReport(
+            id: "", code: .noRoute, origin: .router, url: "a://b", detail: "no route", at: now)
+        for second in 0..<10 as Range<Int64> {
+            for _ in 0..<1_000 {
+                state.saw(message(topics.failures(of: "k1"), report.encoded()), now: now + second * 1_000)
+            }
+            state.saw(message(topics.failures(of: "k2"), report.encoded()), now: now + second * 1_000)
+        }
+        // A thousand at once, and a hundred a second.
+        #expect((1_900...2_000).contains(state.failures.total), "\(state.failures.total)")
+        #expect(state.failures.minutes(of: "k2", at: now + 10_000)?.reduce(0, +) == 10)
+        let said = state.timeline(of: "k1").filter { $0.title == "too many messages" }
+        #expect(said.count == 1 && said[0].count == 1)
+        // That it goes is read in any case.
+        state.saw(lost("k1"), now: now + 9_000)
+        #expect(state.rows["k1"]?.summary.condition == .lost)
     }
 
     @Test func `time lines of all agents together have an end`() {

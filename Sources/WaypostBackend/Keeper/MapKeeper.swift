@@ -51,11 +51,18 @@ package struct MapKeeper: Sendable {
     /// When a document is published.
     private var due: [Audience: Int64] = [:]
     private var published: [Audience: Int64] = [:]
-    /// The highest revision that was seen of each wanted map, at the broker and at agents.
+    /// The highest revision that the broker had of each wanted map.
     private var seen: [Audience: Int64] = [:]
+    /// The maps of which it was said that agents have a newer one.
+    private var said: Set<Audience> = []
     /// Those that are newer than what is wanted, until somebody takes them.
     private var overtaken: [(audience: Audience, revision: Int64, wanted: Int64)] = []
     private var second: (start: Int64, count: Int) = (0, 0)
+    /// How much of each agent is read, and when one is served again.
+    private var shares = ReadingShares()
+    private var wishes: [Audience: RepeatedWishes] = [:]
+    /// Which revision agents say to have in force: one alone does not say what the others have.
+    private var reported: [Audience: [String: Int64]] = [:]
 
     package init(_ wanted: [Wanted], topics: Topics) {
         self.topics = topics
@@ -80,18 +87,22 @@ package struct MapKeeper: Sendable {
         if case .map(let audience)? = topics.inbound(message.topic) {
             return sawMap(message, for: audience, at: now)
         }
-        guard let (agent, content) = topics.outbound(message.topic), let json = message.json else { return }
+        guard let (agent, content) = topics.outbound(message.topic),
+            shares.take(message.payload.count, content, of: agent, at: now) == .read,
+            let json = message.json
+        else { return }
         switch content {
         case .health:
-            let names = Health(json).groups
+            // Only of these there is something to keep.
+            let names = Health(json).groups.filter { wanted[.group($0)] != nil }
             groups[agent] = names
             if let applied = waiting.removeValue(forKey: agent) {
-                check(applied, names.map { .group($0) }, at: now, using: &chance)
+                check(applied, of: agent, names.map { .group($0) }, at: now, using: &chance)
             }
         case .applied:
             guard let applied = try? AppliedMap(json) else { return }
             let known = (groups[agent] ?? []).map { Audience.group($0) }
-            check(applied, [.agent(agent), .all] + known, at: now, using: &chance)
+            check(applied, of: agent, [.agent(agent), .all] + known, at: now, using: &chance)
             if groups[agent] == nil { waiting[agent] = applied }
         default: return
         }
@@ -123,7 +134,7 @@ package struct MapKeeper: Sendable {
     }
 
     private mutating func check(
-        _ applied: AppliedMap, _ audiences: [Audience], at now: Int64,
+        _ applied: AppliedMap, of agent: String, _ audiences: [Audience], at now: Int64,
         using chance: inout some RandomNumberGenerator
     ) {
         for audience in audiences {
@@ -131,13 +142,21 @@ package struct MapKeeper: Sendable {
             let layer = applied.layers.first { $0.name == map.layer }
             // A candidate of a roll-out may yet be taken back.
             let isTried = applied.rollouts.contains { $0.layer == map.layer && $0.place == .next }
-            if let revision = layer?.revision, !isTried { saw(revision, of: map) }
-            guard due[audience] == nil, seen[audience] == nil,
-                applied.isWanted || lacks(map, applied, layer)
-            else { continue }
+            if !isTried { reported[audience, default: [:]][agent] = layer?.revision ?? 0 }
+            guard seen[audience] == nil, applied.isWanted || lacks(map, applied, layer) else { continue }
             let earliest = (published[audience] ?? .min / 2) + Self.interval
-            due[audience] = max(earliest, now + Int64.random(in: Self.jitter, using: &chance))
+            let granted = wishes[audience, default: RepeatedWishes()].time(of: agent, at: now)
+            let time = max(earliest, granted, now + Int64.random(in: Self.jitter, using: &chance))
+            due[audience] = min(due[audience] ?? .max, time)
         }
+    }
+
+    /// The revision in force where at least half of those that were heard have a newer one than the wanted; nil where not.
+    private func newer(than map: Wanted) -> Int64? {
+        let known = reported[map.audience] ?? [:]
+        let newer = known.values.filter { $0 > map.revision }.sorted()
+        // The one in the middle: what one of them claims beyond it is not believed either.
+        return !newer.isEmpty && newer.count * 2 >= known.count ? newer[(newer.count - 1) / 2] : nil
     }
 
     /// Whether an agent has an older map than the wanted one, or none, and has not refused it.
@@ -156,9 +175,14 @@ package struct MapKeeper: Sendable {
         })
         where time <= now && second.count < Self.rate {
             due[audience] = nil
+            guard let map = wanted[audience] else { continue }
+            // Now all that the broker keeps of agents was read.
+            if let revision = newer(than: map) {
+                if said.insert(audience).inserted { overtaken.append((audience, revision, map.revision)) }
+                continue
+            }
             published[audience] = now
             second.count += 1
-            guard let map = wanted[audience] else { continue }
             messages.append(.json(topics.map(of: audience), map.payload, retain: true))
         }
         return messages

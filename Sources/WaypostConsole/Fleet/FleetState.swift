@@ -34,6 +34,7 @@ struct FleetState: Sendable {
     /// Since when the console watches.
     let began: Int64
     private var gaps = WatchGaps()
+    private var shares = ReadingShares()
 
     init(topics: Topics, began: Int64, lines: LineRing = LineRing()) {
         roster = Roster(topics: topics)
@@ -62,6 +63,17 @@ struct FleetState: Sendable {
     mutating func saw(_ message: MQTTMessage, now: Int64) {
         guard let (agent, content) = roster.topics.outbound(message.topic) else {
             rollouts.saw(message, topics: roster.topics)
+            return
+        }
+        let verdict = shares.take(message.payload.count, content, of: agent, at: now)
+        guard verdict == .read else {
+            if verdict == .sayAndPassOver {
+                note(
+                    agent,
+                    TimelineEvent(
+                        time: now, kind: .state, title: "too many messages",
+                        detail: "it sends more than is read of one agent", tone: .bad))
+            }
             return
         }
         // A will is the broker's word.
