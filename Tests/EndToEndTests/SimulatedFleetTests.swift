@@ -283,6 +283,22 @@ struct SimulatedFleetTests {
         #expect(scene.json(on: "kiosk-1/fail").last?["name"] == "BAD_JSON")
     }
 
+    @Test func `however many opens come, so many run at once, and the others are told to come later`() throws
+    {
+        var scene = try Scene(plan(1))
+        scene.forget()
+        for number in 0..<100 {
+            scene.receive(
+                "@all/cmd/ops", #"{"id":"o\#(number)","type":"open","url":"scheme://router/demo"}"#)
+        }
+        #expect(scene.started.count == 64)
+        #expect(
+            scene.sent.count {
+                String(decoding: $0.payload, as: UTF8.self).contains(#""name":"BUSY""#)
+                    && $0.topic.hasSuffix("/reply/ops")
+            } == 36)
+    }
+
     @Test func `a small part of a fleet of ten thousand is its own`() {
         #expect(MemoryLayout<SimulatedAgent>.stride <= 128)
     }

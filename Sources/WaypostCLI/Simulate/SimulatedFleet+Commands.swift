@@ -8,6 +8,8 @@ import WaypostMessages
 extension SimulatedFleet {
     /// The most bytes of a page of what an answer lists.
     private static let pageBytes = 32_768
+    /// How many opens and calls run at once, for each agent: as many as an agent has threads for.
+    private static let runningOfEach = 64
     /// A sender's clock may be ahead by this much, in milliseconds.
     private static let maximumSkew: Int64 = 30_000
 
@@ -167,7 +169,13 @@ extension SimulatedFleet {
                 operation: command.operation, warnings: command.warnings, address: address, maps: maps,
                 began: now)
             // Its sender has sent it twice; one answer is enough.
-            guard running.insert(started.key).inserted else { return [] }
+            guard !running.contains(started.key) else { return [] }
+            guard running.count < Self.runningOfEach * plan.count else {
+                result = CommandResult(
+                    Failure(.busy, "\(running.count) opens and calls run in all agents"), origin: .intake)
+                break
+            }
+            running.insert(started.key)
             return [.run(started)]
         case .cancel(let target):
             let key = SimulatedCommand.Key(agent: index, sender: sender, id: target)
