@@ -111,6 +111,75 @@ struct RolloutCommandTests {
         #expect(foreign.status == 64, "\(foreign)")
     }
 
+    @Test func `a file that takes no entry stops nothing, and is said everywhere`() async throws {
+        let scene = try await SimulatedGroup()
+        let folder = NSTemporaryDirectory() + "waypost-audit-\(UUID().uuidString)"
+        try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+        let path = folder + "/lobby.jsonl"
+        let command = try scene.start(dwell: "2s", "--audit", path)
+        try await eventually("the first stage") { try await scene.status()?["onNext"]?.intValue == 5 }
+        try FileManager.default.moveItem(atPath: path, toPath: path + ".away")
+        try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
+        let ending = try await command.ending()
+        #expect(ending.status == 1 && ending.output.last == "done", "\(ending)")
+        #expect(ending.output.contains { $0.contains("note:") && $0.contains("the file of the audit lacks") })
+        #expect(ending.errorLines.last?.contains("the file of the audit lacks") == true, "\(ending)")
+        #expect(try await scene.revisions() == [42: 60])
+        let history = try await scene.run("rollout", "history", "--group", "lobby")
+        #expect(history.status == 0 && history.output.contains { $0.contains("unkept") }, "\(history)")
+        // The next command of the group with the file fetches what is missing.
+        try FileManager.default.removeItem(atPath: path)
+        try FileManager.default.moveItem(atPath: path + ".away", toPath: path)
+        let file = try ScratchFile(
+            String(contentsOfFile: scene.next, encoding: .utf8).replacingOccurrences(
+                of: ":42,", with: ":43,"),
+            name: "43.json")
+        let next = try await scene.run(
+            "rollout", "start", "--group", "lobby", "--file", file.path, "--stages", "100%", "--dwell",
+            "100ms",
+            "--tail", "0s", "--spread", "0ms", "--without-traffic", "--audit", path)
+        #expect(next.status == 0, "\(next)")
+        let whole = try await scene.run("rollout", "history", "--file", path, "--json")
+        let kept = try await scene.run("rollout", "history", "--group", "lobby", "--json")
+        #expect(whole.status == 0 && whole.output == kept.output, "\(whole)")
+
+        // And the end of the audit is held against the control document.
+        let backend = try await Backend(broker: scene.broker.url)
+        let last = try #require(kept.output.last.map { try JSONValue(parsing: $0)["n"]?.intValue ?? 0 })
+        try await backend.publish("", to: "waypost/v1/@lobby/rollout/log/\(last)", retain: true)
+        let cut = try await scene.run("rollout", "history", "--group", "lobby")
+        #expect(
+            cut.status == 1
+                && cut.output.last
+                    == "broken: entry \(last) is missing at the end, as the control document says",
+            "\(cut)")
+        let status = try await scene.run("rollout", "status", "--group", "lobby")
+        #expect(
+            status.output.contains { $0.contains("note: entry \(last) is missing at the end") }, "\(status)")
+        await backend.disconnect()
+    }
+
+    @Test func `what one agent alone would refuse keeps no map from the others, and is said`() async throws {
+        let scene = try await SimulatedGroup(10)
+        let odd = try RunningAgent(
+            "odd", broker: scene.broker.url, arguments: ["--demo", "--group", "lobby"])
+        try await odd.online()
+        // With the new map its own would lead round in a circle.
+        let own = try ScratchFile(
+            #"{"type":"map","id":"o","rev":1,"entries":[{"routerType":1,"orginPath":"scheme://router/demo2","targetPath":"scheme://router/demo"}]}"#,
+            name: "own.json")
+        #expect(try await scene.run("relocate", "--agent", "odd", "--file", own.path).status == 0)
+        let plan = try await scene.run("rollout", "plan", "--group", "lobby", "--file", scene.next)
+        #expect(plan.status == 0, "\(plan)")
+        #expect(
+            plan.output.contains { $0.contains("would refuse it") && $0.contains("see --exclude odd") },
+            "\(plan)")
+        let without = try await scene.run(
+            "rollout", "plan", "--group", "lobby", "--file", scene.next, "--exclude", "odd")
+        #expect(without.status == 0 && !without.output.contains { $0.contains("would refuse") }, "\(without)")
+        #expect(try await odd.terminate() == 0)
+    }
+
     @Test(arguments: [["--map-fault", "42:fail=100%"], ["--map-fault", "42:fail=100%", "--own-sessions"]])
     func `a bad map is taken back from all`(_ words: [String]) async throws {
         let scene = try await SimulatedGroup(60, words)

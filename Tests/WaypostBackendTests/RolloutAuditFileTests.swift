@@ -42,6 +42,51 @@ struct RolloutAuditFileTests {
         #expect(try history(scratch.path).isWhole)
     }
 
+    @Test func `a disk that takes nothing is said, and what waits is written when it takes something again`()
+        throws
+    {
+        let folder = NSTemporaryDirectory() + "waypost-audit-\(UUID().uuidString)"
+        try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(atPath: folder) }
+        let path = folder + "/audit.jsonl"
+        let entries = chain(6)
+        var file = try RolloutAuditFile(path)
+        #expect(file.keep(Array(entries[..<2])) == nil)
+        try FileManager.default.moveItem(atPath: path, toPath: path + ".away")
+        try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
+        for entry in entries[2..<4] { #expect(file.keep([entry])?.kind == .invalid) }
+        // Nothing is forgotten by what is no entry.
+        #expect(file.keep([Array("nonsense".utf8)]) != nil)
+        try FileManager.default.removeItem(atPath: path)
+        try FileManager.default.moveItem(atPath: path + ".away", toPath: path)
+        #expect(file.keep([entries[4]]) == nil)
+        #expect(try lines(path) == Array(entries[..<5]))
+        // Another entry in the place of one of its own is never in it, and that is said to the end.
+        #expect(file.keep([chain(3, id: "r-2")[2]]) != nil)
+        #expect(file.keep([entries[5]]) != nil)
+        #expect(try lines(path) == entries)
+    }
+
+    @Test func `what is no file is refused, and not read for ever`() throws {
+        for path in ["/dev/zero", "/dev/full", "/dev/null", NSTemporaryDirectory()] {
+            #expect(throws: BackendError.self) { try RolloutAuditFile(path) }
+        }
+    }
+
+    @Test func `a gap in the file is filled by what the broker keeps`() throws {
+        let entries = chain(5)
+        let scratch = try ScratchFile(
+            bytes: [0, 1, 4].flatMap { entries[$0] + [10] }, name: "audit.jsonl")
+        var file = try RolloutAuditFile(scratch.path)
+        try file.begin(with: entries)
+        #expect(try history(scratch.path).isWhole)
+        // One that was overwritten at the broker does not keep the file from its group.
+        var forged = entries
+        forged[3] = chain(4, id: "r-2")[3]
+        try file.begin(with: forged)
+        #expect(throws: BackendError.self) { try file.begin(with: chain(4, id: "r-2")) }
+    }
+
     @Test func `an entry that was half written is written again`() throws {
         let entries = chain(3)
         let torn = entries[..<2].flatMap { $0 + [10] } + entries[2].prefix(20)

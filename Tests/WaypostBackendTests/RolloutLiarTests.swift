@@ -128,6 +128,58 @@ struct RolloutLiarTests {
         #expect(scene.onNext == 5)
     }
 
+    @Test func `one that never says that it has the promoted map ends no watch over the others`() throws {
+        for isBad in [false, true] {
+            var scene = try RolloutScene(40)
+            (scene.options.dwells, scene.options.allowsNoTraffic) = ([.seconds(5)], true)
+            (scene.options.tail, scene.options.hold) = (.seconds(3_600), .seconds(60))
+            scene.options.stages = [.share(RolloutStage.everyone)]
+            try scene.start()
+            scene.run { $0.control?.state == .promoting }
+            func lie(_ scene: inout RolloutScene) { scene.report(7, .base, .drifted) }
+            // Longer than a promotion is waited for.
+            scene.run(seconds: 1_500, until: { _ in false }, eachSecond: lie)
+            #expect(scene.outcome == nil && scene.control?.state == .promoting)
+            if isBad { scene.fail([0, 1, 2], .noRoute) }
+            scene.run(seconds: 5_000, until: { _ in false }, eachSecond: lie)
+            // That it hangs is said in the end, by name; the others are where they should be.
+            switch scene.outcome {
+            case .paused(let why)?: #expect(!isBad && why.contains("kiosk-8"), "\(why)")
+            case .takenBack(let why)?: #expect(isBad && why.hasPrefix("not-found"), "\(why)")
+            default: Issue.record("\(scene.outcome as Any)")
+            }
+            #expect(scene.revisions[isBad ? 43 : 42] == 40, "\(scene.revisions)")
+        }
+    }
+
+    @Test func `one that always wants its map, or floods, is no load for the others, and is named`() throws {
+        var scene = try RolloutScene(20)
+        scene.options.dwells = [.seconds(3_600)]
+        try scene.start()
+        scene.advance(seconds: 10)
+        let liar = scene.crowd.agents[scene.withCandidate[0]].name
+        let map = scene.topics.map(of: .group("lobby"))
+        let published = scene.published.count { $0.topic == map }
+        var applied = AppliedMap()
+        applied.isWanted = true
+        let wish = MQTTMessage.json(scene.topics.applied(of: liar), applied.encoded(), retain: true)
+        for _ in 0..<300 {
+            for _ in 0..<200 { scene.publish(wish) }
+            scene.advance(seconds: 1)
+        }
+        // After 0, 5, 15, 35, 75 and 155 s.
+        let again = scene.published.count { $0.topic == map } - published
+        #expect((1...7).contains(again), "\(again)")
+        let notices = scene.notices.filter { $0.hasPrefix(liar) }
+        #expect(notices == ["\(liar) sends more than is read of one agent; what is beyond is not read"])
+        // What it says when it has calmed down is read again, and that it goes in any case.
+        scene.publish(wish)
+        for index in scene.crowd.agents.indices where scene.crowd.agents[index].name == liar {
+            for message in scene.crowd.lose(index) { scene.publish(message) }
+        }
+        #expect(scene.director?.fleet.agents[liar]?.isOnline == false)
+    }
+
     // MARK: Small fleets
 
     /// Each agent that gets it goes back by itself.

@@ -42,7 +42,7 @@ extension GroupClient {
         }
         return try await rollout {
             try await RolloutController($0, group: name, options, foreseen: plan.foreseen, observe: observe)
-                .run(.start(id: id, document, why: why))
+                .run(.start(id: id, document, why: why)).outcome
         }
     }
 
@@ -54,7 +54,7 @@ extension GroupClient {
         observe: @escaping @Sendable (RolloutStatus) -> Void = { _ in }
     ) async throws(BackendError) -> RolloutOutcome {
         try await rollout {
-            try await RolloutController($0, group: name, options, observe: observe).run(.resume)
+            try await RolloutController($0, group: name, options, observe: observe).run(.resume).outcome
         }
     }
 
@@ -64,7 +64,7 @@ extension GroupClient {
     @discardableResult
     public func pauseRollout(because why: String) async throws(BackendError) -> RolloutOutcome {
         try await rollout {
-            try await RolloutController($0, group: name, RolloutOptions()).run(.pause(why: why))
+            try await RolloutController($0, group: name, RolloutOptions()).run(.pause(why: why)).outcome
         }
     }
 
@@ -77,7 +77,7 @@ extension GroupClient {
     ) async throws(BackendError) -> RolloutOutcome {
         try await rollout {
             try await RolloutController($0, group: name, RolloutOptions(), observe: observe)
-                .run(.takeBack(why: why))
+                .run(.takeBack(why: why)).outcome
         }
     }
 

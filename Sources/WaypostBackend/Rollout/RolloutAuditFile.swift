@@ -12,9 +12,10 @@ package struct RolloutAuditFile: Sendable {
     private let path: String
     /// The digests of the entries in the file, by number.
     private var digests: [Int64: String] = [:]
-    private var last: Int64 = 0
     /// Entries that are not in the file yet.
     private var waiting: [Int64: [UInt8]] = [:]
+    /// An entry that is not in the file, because another one is in its place.
+    private var conflict: BackendError?
     /// The entries that were in the file at first, as they were written.
     package private(set) var payloads: [[UInt8]] = []
 
@@ -34,12 +35,11 @@ package struct RolloutAuditFile: Sendable {
         let bytes = try read(file)
         let (lines, torn) = Self.lines(of: bytes)
         for (index, payload) in lines.enumerated() where !payload.isEmpty {
-            guard let entry = Self.entry(payload) else {
+            guard let entry = RolloutAudit(bytes: payload) else {
                 throw BackendError(.invalid, "\(path):\(index + 1): not an entry of a roll-out's audit")
             }
             payloads.append(payload)
-            digests[entry.number] = SHA256.label(SHA256.digest(of: payload))
-            last = max(last, entry.number)
+            digests[entry.number] = RolloutAudit.digest(of: payload)
         }
         // The power went while it was written: then the broker still has it.
         if torn > 0, ftruncate(file, off_t(bytes.count - torn)) != 0 { throw fault("cut") }
@@ -54,29 +54,55 @@ package struct RolloutAuditFile: Sendable {
     /// was stopped while it did.
     static func lines(of bytes: [UInt8]) -> (whole: [[UInt8]], torn: Int) {
         var lines = bytes.split(separator: newline, omittingEmptySubsequences: false).map(Array.init)
-        guard let end = lines.last, !end.isEmpty, entry(end) == nil,
+        guard let end = lines.last, !end.isEmpty, RolloutAudit(bytes: end) == nil,
             zip(end, beginning).allSatisfy({ $0 == $1 })
         else { return (lines, 0) }
         lines.removeLast()
         return (lines, end.count)
     }
 
-    private static func entry(_ payload: some Collection<UInt8>) -> RolloutAudit? {
-        (try? JSONValue(parsing: Array(payload), limits: .trustedFile)).flatMap { try? RolloutAudit($0) }
+    /// Takes what the broker keeps before a controller begins; returns when it is on the disk.
+    ///
+    /// - Throws: ``BackendError`` of kind `invalid` when it can't be written, or when the file is that of another group:
+    ///   one that has an entry of these, and another one besides, was this group's, and keeps what it has.
+    package mutating func begin(with entries: [[UInt8]]) throws(BackendError) {
+        let isOurs = entries.contains { payload in
+            RolloutAudit(bytes: payload).map { digests[$0.number] == RolloutAudit.digest(of: payload) }
+                ?? false
+        }
+        for entry in entries {
+            do throws(BackendError) {
+                try saw(entry)
+            } catch {
+                if !isOurs { throw error }
+            }
+        }
+        try flush()
     }
 
-    /// Takes note of an entry that the broker has.
+    /// Takes what comes while a controller steers; returns when it is on the disk.
+    ///
+    /// - Returns: Why the file lacks some of the entries; nil when it has all.
+    package mutating func keep(_ entries: [[UInt8]]) -> BackendError? {
+        for entry in entries {
+            do throws(BackendError) { try saw(entry) } catch { conflict = conflict ?? error }
+        }
+        do throws(BackendError) { try flush() } catch { return error }
+        return conflict
+    }
+
+    /// Takes note of an entry that the broker has; what can't be read is none.
     ///
     /// - Throws: ``BackendError`` of kind `invalid` when the file has another one in its place.
     package mutating func saw(_ payload: [UInt8]) throws(BackendError) {
-        guard let entry = Self.entry(payload), !payload.contains(UInt8(ascii: "\n")) else { return }
-        if let known = digests[entry.number], known != SHA256.label(SHA256.digest(of: payload)) {
+        guard let entry = RolloutAudit(bytes: payload), !payload.contains(Self.newline) else { return }
+        guard let known = digests[entry.number] else { return waiting[entry.number] = payload }
+        guard known == RolloutAudit.digest(of: payload) else {
             throw BackendError(
                 .invalid,
                 "\(path) is the audit of another group or broker: its entry \(entry.number) is another one; use a new file"
             )
         }
-        if entry.number > last { waiting[entry.number] = payload }
     }
 
     /// Appends what was noted, in order; returns when it is on the disk.
@@ -84,12 +110,12 @@ package struct RolloutAuditFile: Sendable {
     /// - Throws: ``BackendError`` of kind `invalid` when it can't be written; then it is tried again with the next one.
     package mutating func flush() throws(BackendError) {
         let entries = waiting.sorted { $0.key < $1.key }
-        guard let newest = entries.last?.key else { return }
+        if entries.isEmpty { return }
         let file = try Self.opened(path, O_RDWR | O_CREAT)
         defer { close(file) }
         try append(entries.flatMap { $0.value + [Self.newline] }, to: file)
-        for (number, payload) in entries { digests[number] = SHA256.label(SHA256.digest(of: payload)) }
-        (waiting, last) = ([:], newest)
+        for (number, payload) in entries { digests[number] = RolloutAudit.digest(of: payload) }
+        waiting = [:]
     }
 
     // MARK: The disk
@@ -131,8 +157,14 @@ package struct RolloutAuditFile: Sendable {
 
     /// The file, for this process alone until it is closed: no one cuts or reads what another one writes.
     private static func opened(_ path: String, _ access: Int32) throws(BackendError) -> Int32 {
-        let file = open(path, access | O_CLOEXEC, 0o644)
+        // A pipe without a reader is not waited for.
+        let file = open(path, access | O_CLOEXEC | O_NONBLOCK, 0o644)
         guard file >= 0 else { throw fault("open", path) }
+        var status = stat()
+        guard fstat(file, &status) == 0, status.st_mode & S_IFMT == S_IFREG else {
+            close(file)
+            throw BackendError(.invalid, "the audit \(path) is no file")
+        }
         // A file system without locks has one writer, as before.
         while flock(file, LOCK_EX) != 0, errno == EINTR {}
         return file

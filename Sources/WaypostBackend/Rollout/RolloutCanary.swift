@@ -9,6 +9,8 @@ import WaypostTools
 struct RolloutCanary: Sendable {
     /// How long an answer is waited for.
     private static let patience = TimeSpan.seconds(5)
+    /// The most bytes of what is said of a URL: it stands in the lease and in the audit.
+    private static let longest = 500
 
     let settings: BackendConfiguration
     let group: String
@@ -56,12 +58,15 @@ struct RolloutCanary: Sendable {
         }
         guard isPlain else { return nil }
         let answer = try await URLResolver(settings, wait).answer(urls, at: agent)
-        let differences = answer.routes.compactMap { resolved -> String? in
-            let here = stage.resolve(resolved.url)
+        // What was asked is answered, and nothing else is an answer.
+        guard answer.routes.count == urls.count else { return nil }
+        let differences = zip(urls, answer.routes).compactMap { url, resolved -> String? in
+            let here = stage.resolve(url)
             let there =
                 resolved.failure.map { "\($0.code.number) \($0.code.name)" } ?? resolved.route
                 ?? resolved.final
-            return here == there ? nil : "\(resolved.url) leads to \(there) on \(agent), not to \(here)"
+            guard here != there else { return nil }
+            return "\(url) leads to \(there) on \(agent), not to \(here)".cut(to: Self.longest)
         }
         let inForce = answer.inForce?.first { $0.name == layer }.map {
             RolloutControl.MapID(revision: $0.revision, digest: $0.digest)

@@ -40,7 +40,10 @@ package struct RolloutController: Sendable {
     ///
     /// - Throws: ``BackendError`` when it can't begin; `CancellationError` when the task is cancelled: the roll-out
     ///   then stays as it is.
-    package func run(_ order: RolloutDirector.Order) async throws -> RolloutOutcome {
+    /// - Returns: How it ended, and what the file of the audit lacks.
+    package func run(
+        _ order: RolloutDirector.Order
+    ) async throws -> (outcome: RolloutOutcome, unkept: String?) {
         let kept = try await RolloutReader(settings, group: group).kept()
         if order.waitsForLease, let lease = kept.lease { try await checkLease(lease) }
         var salt = kept.control?.salt ?? ""
@@ -56,7 +59,8 @@ package struct RolloutController: Sendable {
         var record = audit
         var session = try await connect()
         do {
-            try await read(&director, &record, in: session)
+            let entries = try await read(&director, in: session)
+            try record?.begin(with: entries)
             try director.begin(order, at: Self.now)
             while director.outcome == nil {
                 do {
@@ -76,8 +80,9 @@ package struct RolloutController: Sendable {
             throw error
         }
         await Self.leave(session, director.release)
+        keep([], in: &record, &director)
         if let status = director.status(at: Self.now) { observe(status) }
-        return director.outcome ?? .done
+        return (director.outcome ?? .done, director.unkept)
     }
 
     private static func leave(_ session: BackendSession, _ release: MQTTMessage?) async {
@@ -106,7 +111,7 @@ package struct RolloutController: Sendable {
             try await Task.sleep(for: .milliseconds(500))
             do {
                 let session = try await connect()
-                try await read(&director, &record, in: session)
+                keep(try await read(&director, in: session), in: &record, &director)
                 return session
             } catch let error as BackendError where error.kind == .noBroker {
                 continue
@@ -114,9 +119,9 @@ package struct RolloutController: Sendable {
         }
     }
 
-    private func read(
-        _ director: inout RolloutDirector, _ record: inout RolloutAuditFile?, in session: BackendSession
-    ) async throws {
+    /// - Returns: The entries of the audit.
+    private func read(_ director: inout RolloutDirector, in session: BackendSession) async throws -> [[UInt8]]
+    {
         let reader = RolloutReader(settings, group: group)
         var entries: [[UInt8]] = []
         var isPresenceKept = false
@@ -126,24 +131,20 @@ package struct RolloutController: Sendable {
             if reader.isKeptState(message) { isPresenceKept = true }
         }
         if !isPresenceKept { try await reader.ask { director.saw($0, at: Self.now) } }
-        guard record != nil else { return }
-        for entry in entries { try record?.saw(entry) }
-        try record?.flush()
+        return entries
     }
 
     private func isAudit(_ message: MQTTMessage) -> Bool {
         message.topic.hasPrefix(topics.rollout(of: group) + "/log/")
     }
 
-    /// A full disk must not stop what protects the fleet: the entry is written with the next one.
-    private func keep(_ message: MQTTMessage, in record: inout RolloutAuditFile?) {
-        guard record != nil, isAudit(message) else { return }
-        do {
-            try record?.saw(message.payload)
-            try record?.flush()
-        } catch {
-            settings.logger.warning("\(error)")
-        }
+    /// A full disk must not stop what protects the fleet: that is said, and the entries are written with the next one.
+    private func keep(
+        _ entries: [[UInt8]], in record: inout RolloutAuditFile?, _ director: inout RolloutDirector
+    ) {
+        let fault = record?.keep(entries)
+        if let fault, director.unkept == nil { settings.logger.warning("\(fault)") }
+        director.auditIsUnkept(fault.map { "the file of the audit lacks entries: \($0)" }, at: Self.now)
     }
 
     /// A lease whose holder is gone is not renewed.
@@ -204,7 +205,7 @@ package struct RolloutController: Sendable {
             switch step {
             case .publish(let message):
                 try await session.publish(message)
-                keep(message, in: &record)
+                if isAudit(message) { keep([message.payload], in: &record, &director) }
             case .ask(let agents):
                 guard let next = director.next else { break }
                 let canary = RolloutCanary(

@@ -38,6 +38,7 @@ extension RolloutDirector {
         clock.last = now
         clock.settles = now
         if options.lease.quiet == 0 { clock.mayWrite = true }
+        readAudit()
         if case .start(let id, let candidate, let why) = order {
             try start(id, candidate, why: why, at: now)
         } else {
@@ -62,6 +63,18 @@ extension RolloutDirector {
         case .promote: promote(why: "promote", at: now)
         }
         assert(isConsistent)
+    }
+
+    /// Looks whether the audit ends where the control document says.
+    private mutating func readAudit() {
+        let faults = trail.begins(after: kept.control)
+        if !faults.isEmpty { notices["audit"] = "the audit: \(faults.joined(separator: "; "))" }
+        restoreAudit()
+        guard trail.lacksLast, let control = kept.control else { return }
+        // Whoever published the document ended before this.
+        let entry = trail.append(
+            "found", of: control, by: control.author ?? "?", why: control.why, evidence: nil, at: control.at)
+        add(topics.audit(of: group, slot: entry.slot), entry.encoded())
     }
 
     private mutating func start(
@@ -95,6 +108,7 @@ extension RolloutDirector {
             if let known = trail.last?.epoch, known < RolloutControl.highest { first.epoch = known + 1 }
             first.voids = [kept.control?.order].compactMap(\.self).filter { $0.epoch >= first.epoch }
         }
+        first.entry = trail.next
         first.author = holder.name
         first.why = (why ?? "start").cut(to: RolloutControl.maximumWhy)
         first.salt = fleet.salt
@@ -214,6 +228,7 @@ extension RolloutDirector {
     ) {
         guard var control else { return }
         control.sequence += 1
+        control.entry = trail.next
         if let word { control.state = word }
         control.author = holder.name
         control.why = (why ?? event).cut(to: RolloutControl.maximumWhy)
@@ -434,9 +449,12 @@ extension RolloutDirector {
             state.promotionEnded(at: now)
             return change(.done, "done", why: found)
         }
-        guard now - since > 10 * patience(control) else { return }
+        let late = now - since - 10 * patience(control)
+        guard late > 0 else { return keepAlive(control, at: now) }
         let why = "\(found) say that they have the map; not \(Self.names(missing))"
         guard missing.count * 20 <= online else { return pause(why, at: now) }
+        // What one does not say ends no watch over the others.
+        guard late > options.tail.milliseconds else { return keepAlive(control, at: now) }
         change(nil, "unconfirmed", why: why)
         state.ends(.paused(why: "promoted, and \(why)"))
     }
@@ -489,7 +507,7 @@ extension RolloutDirector {
         status.notOnNext = counts.notOnNext
         status.gates = gates(at: now)
         status.standstill = standstill(at: now)
-        status.notices = notices.sorted()
+        status.notices = notices.sentences
         if control.state == .running {
             let elapsed = now - evidence.began - evidence.standstill
             status.remaining = max(0, options.dwell(of: control.stage) - elapsed)

@@ -100,8 +100,7 @@ package struct RolloutDirector: Sendable {
     var state = RolloutState.reading
     /// The highest revision of the documents of those who may give orders: what a member says of itself steers no other.
     package var highestRevision: Int64 = 0
-    /// What should be known besides, each a sentence.
-    var notices: Set<String> = []
+    var notices = RolloutNotices()
     var clock: Clock
     /// How many agents each stage chose.
     var chosenByStage: [Int?] = []
@@ -131,6 +130,12 @@ package struct RolloutDirector: Sendable {
         var putBack: [String: Int64] = [:]
         var controlPublished: Int64
         var lastHealing: Int64
+        /// Agents that said that they have no map.
+        var wishes = RepeatedWishes()
+
+        fileprivate init(at now: Int64) {
+            (last, settles, controlPublished, lastHealing) = (now, now, now, now)
+        }
     }
 
     /// - Parameters:
@@ -148,7 +153,7 @@ package struct RolloutDirector: Sendable {
         self.wallOffset = wallOffset
         fleet = RolloutFleet(group: group, salt: salt, topics: topics)
         evidence = RolloutEvidence(at: now)
-        clock = Clock(last: now, settles: now, controlPublished: now, lastHealing: now)
+        clock = Clock(at: now)
     }
 
     /// What must be subscribed to.
@@ -224,8 +229,8 @@ package struct RolloutDirector: Sendable {
         guard let lease, kept.lease.map({ $0.isSame(as: lease) || lease.wins(over: $0) }) ?? true else {
             return superseded(by: found.author ?? "another controller")
         }
-        notices.insert(
-            "\(found.author ?? "another controller") published another document under the same order")
+        let author = (found.author ?? "another controller").cut(to: 100)
+        notices["order"] = "\(author) published another document under the same order"
         control?.epoch += 1
         change(nil, "conflict", why: control?.why)
     }
@@ -252,16 +257,45 @@ package struct RolloutDirector: Sendable {
             now - clock.putBack[topic, default: .min / 2] >= Self.pauseOfHealing
         else { return }
         clock.putBack[topic] = now
-        notices.insert("\(name) was emptied or overwritten, and was put back")
+        notices[name] = "\(name) was emptied or overwritten, and was put back"
         add(topic, payload)
     }
 
     private mutating func sawAudit(_ message: MQTTMessage, at now: Int64) {
-        guard isSteering, let slot = Int64(message.topic.dropFirst(groupTopics.audits.count)) else {
-            return trail.saw(message.payload)
+        guard let slot = Int64(message.topic.dropFirst(groupTopics.audits.count)), !isPending(message.topic)
+        else {
+            return
         }
-        guard !isPending(message.topic), let known = trail.saw(message.payload, in: slot) else { return }
-        putBack(message.topic, known, "entry \(slot) of the audit", at: now)
+        switch trail.saw(message.payload, in: slot) {
+        case .asItShouldBe: break
+        case .replaced(let known) where isSteering:
+            putBack(message.topic, known, "entry \(slot) of the audit", at: now)
+        case .replaced: break
+        case .foreign: notices["audit"] = "what somebody wrote at place \(slot) is no entry of the audit"
+        }
+    }
+
+    /// Publishes what the broker has not, or not any more, of the audit.
+    mutating func restoreAudit() {
+        for (slot, payload) in trail.missing {
+            let topic = topics.audit(of: group, slot: slot)
+            if !isPending(topic) { add(topic, payload) }
+        }
+    }
+
+    /// What the file of the audit lacks, and why; nil when it has all, or there is none.
+    package var unkept: String? { notices["file"] }
+
+    /// What the file of the audit does not take; nil when it has all.
+    ///
+    /// It is no silence: the broker's part of the audit says so, too, once.
+    package mutating func auditIsUnkept(_ fault: String?, at now: Int64) {
+        let isNew = fault != nil && notices["file"] == nil
+        notices["file"] = fault
+        guard isNew, isSteering else { return }
+        advanceClock(to: now)
+        let why = control?.why
+        change(nil, "unkept", why: fault) { $0.why = why }
     }
 
     private static func isControl(_ step: Step, _ topic: String, _ payload: [UInt8]) -> Bool {
@@ -300,7 +334,12 @@ package struct RolloutDirector: Sendable {
     private mutating func sawAgent(_ message: MQTTMessage, at now: Int64) {
         guard let (name, news) = fleet.saw(message.seen, of: control?.id, at: now) else { return }
         guard let control, let agent = fleet.agents[name] else { return }
-        if let report = agent.report, report.order > control.order { noteClaim(report, of: name) }
+        if let report = agent.report, report.order > control.order {
+            // What a member says of itself steers no other.
+            notices.note(
+                name,
+                "claims epoch \(report.epoch), seq \(report.sequence), which nobody sent; it is ignored")
+        }
         switch news {
         case .came: evidence.agentCame(name, at: now, grace: options.grace)
         case .lost where !isStandingStill(at: now): evidence.agentLost(name, agent, at: now)
@@ -312,15 +351,11 @@ package struct RolloutDirector: Sendable {
             evidence.agentFailed(
                 name, agent, report, control, touched: { changed?.touches($0) ?? false }, at: now)
         case .failed: break
-        case .wants: heal(because: name, at: now)
+        case .wants: if clock.wishes.time(of: name, at: now) <= now { heal(because: name, at: now) }
         }
-    }
-
-    /// What a member says of itself steers no other: one that claims more than was sent is named, and ignored.
-    private mutating func noteClaim(_ report: RolloutReport, of name: String) {
-        guard notices.count < 20 else { return }
-        notices.insert(
-            "\(name) claims epoch \(report.epoch), seq \(report.sequence), which nobody sent; it is ignored")
+        if fleet.isCrowding(name) {
+            notices.note(name, "sends more than is read of one agent; what is beyond is not read")
+        }
     }
 
     /// Canaries said where URLs lead; those that say nothing are not among them.
@@ -337,6 +372,7 @@ package struct RolloutDirector: Sendable {
         advanceClock(to: now)
         clock.isConnected = false
         kept = Kept()
+        trail.connectionLost()
         // What is asked now is not heard.
         resolved([])
     }
@@ -352,6 +388,7 @@ package struct RolloutDirector: Sendable {
         clock.lastHealing = .min / 2
         guard outcome == nil else { return }
         heal(because: nil, at: now)
+        restoreAudit()
     }
 
     /// How often something is published again, in milliseconds.

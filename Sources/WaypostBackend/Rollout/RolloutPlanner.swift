@@ -11,6 +11,8 @@ package struct RolloutPlanner {
     /// A map that ends sooner is not rolled out, in milliseconds.
     private static let shortestLife: Int64 = 86_400_000
     private static let patience = Duration.seconds(30)
+    /// In a group of so few, each one's refusal is that of many.
+    private static let fewAgents = 4
 
     private let settings: BackendConfiguration
     private let group: String
@@ -118,7 +120,7 @@ package struct RolloutPlanner {
         _ fleet: RolloutFleet, _ documents: Documents, _ relocation: Relocation
     ) async throws -> [RolloutPlan.Build] {
         var kinds: [Kind: [String]] = [:]
-        for name in fleet.agents.keys {
+        for name in fleet.agents.keys where !options.exclude.contains(name) {
             guard let routes = documents.routes[name], let contract = documents.contracts[name] else {
                 continue
             }
@@ -191,7 +193,15 @@ package struct RolloutPlanner {
         }
         for build in plan.builds {
             let who = "\(build.agents.count.counted("agent")) (\(build.versions.joined(separator: ", ")))"
-            if let refusal = build.diff?.refusal { plan.faults.append("\(who) would refuse it: \(refusal)") }
+            if let refusal = build.diff?.refusal {
+                let fault = "\(who) would refuse it: \(refusal)"
+                // What one says of its routes keeps no map from the others; the gate `candidate` sees it, too.
+                if build.agents.count == 1, plan.known > Self.fewAgents {
+                    plan.notices.append("\(fault); see --exclude \(build.agents[0])")
+                } else {
+                    plan.faults.append(fault)
+                }
+            }
             for entry in build.diff?.inactive ?? [] {
                 plan.notices.append(
                     "entry \(entry.number) has no effect on \(who): \(entry.reason)")

@@ -83,8 +83,18 @@ package struct RolloutReader: Sendable {
 
     /// What the roll-out looks like; nil when there was none.
     package func status() async throws -> RolloutStatus? {
-        if let status = try await kept().status(of: group) { return status }
-        return try await remembered()
+        guard var status = try await kept().status(of: group) else { return try await remembered() }
+        // One that steers looks by itself.
+        if status.holder == nil { status.notices += try await faultsOfAudit() }
+        return status
+    }
+
+    private func faultsOfAudit() async throws -> [String] {
+        do {
+            return try await history().faults
+        } catch let error as BackendError where error.kind == .denied {
+            return ["the audit can't be read: \(error)"]
+        }
     }
 
     /// What agents say of a roll-out that the broker has forgotten; nil when none has a candidate in force.
@@ -166,44 +176,59 @@ package struct RolloutReader: Sendable {
 
     /// How often the entries are read again when a controller writes meanwhile.
     private static let readings = 3
+    /// How long a controller may take from a document to its entry.
+    private static let pauseOfReading = Duration.milliseconds(200)
+
+    /// What the broker keeps of the audit, with the document that says where it ends.
+    private struct KeptAudit: Hashable {
+        var slots: [Int64: [UInt8]] = [:]
+        var control: RolloutControl?
+
+        var history: RolloutHistory { RolloutHistory(Array(slots.values), endingWith: control) }
+    }
 
     /// The entries that the broker keeps.
     ///
-    /// A controller may write meanwhile: a fault is one only when the same entries have it again.
+    /// A controller may write meanwhile, a document first and then its entry: a fault is one only when the same
+    /// entries have it again.
     package func history() async throws -> RolloutHistory {
-        try await BackendSession.with(settings, required: [topics.audits(of: group)]) { session in
-            var slots: [Int64: [UInt8]] = [:]
-            try await read(&slots, in: session)
-            if slots.isEmpty {
+        try await BackendSession.with(
+            settings, required: [topics.audits(of: group), topics.rollout(of: group)]
+        ) { session in
+            var kept = KeptAudit()
+            try await read(&kept, in: session)
+            if kept.slots.isEmpty {
                 // Some brokers keep nothing for a filter with a wildcard.
                 for slot in 0..<RolloutAudit.ring {
                     _ = await session.subscribe(topics.audit(of: group, slot: slot))
                 }
-                try await read(&slots, in: session)
+                try await read(&kept, in: session)
             }
-            var history = RolloutHistory(Array(slots.values))
+            var history = kept.history
             for _ in 0..<Self.readings where !history.isWhole {
                 // What was written meanwhile is on its way, or has come; the broker sends the rest anew.
-                let known = slots
-                _ = await session.subscribe(topics.audits(of: group))
-                try await read(&slots, in: session)
-                history = RolloutHistory(Array(slots.values))
-                if slots == known { break }
+                let known = kept
+                try await Task.sleep(for: Self.pauseOfReading)
+                for filter in [topics.audits(of: group), topics.rollout(of: group)] {
+                    _ = await session.subscribe(filter)
+                }
+                try await read(&kept, in: session)
+                history = kept.history
+                if kept == known { break }
             }
             return history
         }
     }
 
     /// What comes on other topics is no entry: on a connection that is shared that may be a reply to somebody else.
-    private func read(_ slots: inout [Int64: [UInt8]], in session: BackendSession) async throws {
+    private func read(_ kept: inout KeptAudit, in session: BackendSession) async throws {
         _ = try await session.readRetained(within: .seconds(5)) { message in
-            guard let slot = slot(of: message.topic) else { return }
-            slots[slot] = message.payload
+            switch topics.rollout(message.topic) {
+            case (group, .audit(let slot))?: kept.slots[slot] = message.payload
+            case (group, .control)?: kept.control = try? RolloutControl(message.payload)
+            default: break
+            }
         }
-    }
-
-    private func slot(of topic: String) -> Int64? {
-        if case (group, .audit(let slot))? = topics.rollout(topic) { slot } else { nil }
     }
 }
 

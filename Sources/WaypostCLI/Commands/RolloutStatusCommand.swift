@@ -57,7 +57,7 @@ struct RolloutWatchCommand: RolloutVerb {
             outcome = status.outcome
             return outcome == nil
         }
-        if let outcome { try printer.end(outcome) }
+        if let exit = outcome.map({ printer.show($0) }), exit != .ok { throw exit }
     }
 }
 

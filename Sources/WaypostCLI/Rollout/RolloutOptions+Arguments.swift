@@ -60,7 +60,10 @@ extension SteeringVerb {
             settings, group: group, options, foreseen: foreseen, audit: try audit.record(),
             observe: { printer.show($0) })
         do {
-            try printer.end(try await controller.run(order), steeredBy: settings.name)
+            let (outcome, unkept) = try await controller.run(order)
+            let exit = printer.show(outcome, steeredBy: settings.name)
+            if let unkept { throw CommandError(exit == .ok ? .failed : exit, unkept) }
+            guard exit == .ok else { throw exit }
         } catch let error as CancellationError {
             if printer.hasShown {
                 Terminal.note(
@@ -112,6 +115,7 @@ final class RolloutPrinter: Sendable {
         let tenth = status.online == 0 ? 0 : status.onNext * 10 / status.online
         let essence =
             place + [status.why ?? "", status.holder ?? "", "\(tenth)", status.standstill ?? ""] + verdicts
+            + status.notices
         let wanted = last.withLock { last -> [RolloutStatus] in
             let ended = last.place != place ? last.unshown : nil
             let isNews = isJSON || last.essence != essence
@@ -132,8 +136,8 @@ final class RolloutPrinter: Sendable {
     /// Says how it ended.
     ///
     /// - Parameter name: Who steered it; nil for one who only watched.
-    /// - Throws: ``Exit`` 1 when it was taken back, 3 when it is paused or another one steers it.
-    func end(_ outcome: RolloutOutcome, steeredBy name: String? = nil) throws {
+    /// - Returns: 1 when it was taken back, 3 when it is paused or another one steers it.
+    func show(_ outcome: RolloutOutcome, steeredBy name: String? = nil) -> Exit {
         let (word, sentence, exit): (String, String, Exit) =
             switch outcome {
             case .done: ("done", "done", .ok)
@@ -148,7 +152,7 @@ final class RolloutPrinter: Sendable {
         } else {
             Terminal.print(TerminalText(sentence))
         }
-        guard exit == .ok else { throw exit }
+        return exit
     }
 }
 

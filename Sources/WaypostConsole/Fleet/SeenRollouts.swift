@@ -48,8 +48,11 @@ struct SeenRollouts: Sendable {
     /// All that there were, those that go on first.
     func json(asOf: Int64) -> JSONValue {
         let found = groups.compactMap { name, group -> (status: RolloutStatus, json: JSONValue)? in
-            guard let status = group.kept.status(of: name) else { return nil }
-            let log = RolloutHistory(Array(group.entries.values)).entries.filter { $0.id == status.id }
+            guard var status = group.kept.status(of: name) else { return nil }
+            let history = RolloutHistory(Array(group.entries.values), endingWith: group.kept.control)
+            // One that steers looks by itself.
+            if status.holder == nil { status.notices += history.faults.prefix(10) }
+            let log = history.entries.filter { $0.id == status.id }
             let entries = log.reversed().map { entry -> JSONValue in
                 [
                     "at": .int(entry.at), "event": .string(entry.event), "why": .init(entry.why),

@@ -73,6 +73,7 @@ function rolloutView(rollout, again) {
     isOver || holder ? null : noticeLine('warn', 'Nothing steers it: agents keep what they have. ',
       h('code', null, `waypost rollout resume --group ${group}`), ' goes on.'),
     standstill && !isOver ? noticeLine('wait', standstill) : null,
+    rollout.notices.map((text) => noticeLine('warn', text)),
     // Without a controller nothing is counted.
     isOver ? null : tileList(tiles(rollout, remaining)), gatesView(rollout), logView(rollout));
 }

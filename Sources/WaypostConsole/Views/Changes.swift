@@ -123,6 +123,7 @@ struct Changes: Sendable {
         guard !isDry else { return ["command": line] }
         try confirm("@\(group)", body)
         let outcome = try await RolloutController(backend.settings, group: group, RolloutOptions()).run(order)
+            .outcome
         return ["command": line, "detail": .string(outcome.sentence)]
     }
 

@@ -11,6 +11,8 @@ package struct RolloutEvidence: Sendable {
     static let window: Int64 = 60_000
     /// The most opens that an agent can have made in a millisecond; more is not believed.
     private static let opensPerMillisecond: Int64 = 1
+    /// How many entries without effect are remembered: one stops a roll-out.
+    private static let mostUnforeseen = 20
     /// How many canaries are to answer, and how many are asked for that at most.
     private static let canaries = (wanted: 3, most: 12)
 
@@ -148,8 +150,9 @@ package struct RolloutEvidence: Sendable {
         guard report.place == .next || report.reason == .guarded else { return }
         if report.place == .next {
             if applied[name] == nil { applied[name] = now }
-            if let foreseen, unforeseen.count < 20 {
-                for index in agent.inactive.subtracting(foreseen) { unforeseen[index] = name }
+            if let foreseen {
+                let found = agent.inactive.subtracting(foreseen)
+                for index in found.prefix(Self.mostUnforeseen - unforeseen.count) { unforeseen[index] = name }
             }
         }
         let isSame = before?.id == report.id

@@ -112,6 +112,8 @@ package struct RolloutFleet: Sendable {
     private var selection: Selection?
     /// What came of agents of which it is not known yet whether they are members.
     private var others: [String: Other] = [:]
+    /// How much of each agent is read.
+    private var shares = ReadingShares()
 
     /// What of a control document says which agents it chooses.
     private struct Selection: Hashable {
@@ -162,6 +164,7 @@ package struct RolloutFleet: Sendable {
             if case .state = content { forget(name) }
             return nil
         }
+        guard shares.take(message.payload.count, content, of: name, at: now) == .read else { return nil }
         guard admit(name, content, message) else {
             // Its health may come later than what else it published.
             if var other = others[name], other.isMember == nil {
@@ -218,6 +221,9 @@ package struct RolloutFleet: Sendable {
         put(nil, name)
         others[name] = nil
     }
+
+    /// Whether an agent has sent more than is read of one.
+    package func isCrowding(_ name: String) -> Bool { shares.isExceeded(by: name) }
 
     /// Remembers an agent that is not known yet; false as long as it has not said that it is in the group.
     private mutating func admit(
@@ -329,10 +335,13 @@ package struct RolloutFleet: Sendable {
 
     /// What most of the online agents that have a candidate say of the roll-out, and how many they are; nil when none
     /// has one.
+    ///
+    /// An order that controllers can't have come to is nobody's.
     package var memory: (rollout: Memory, agents: Int)? {
         var counts: [Memory: Int] = [:]
         for agent in agents.values where agent.isOnNext {
-            guard let report = agent.report, let map = agent.map else { continue }
+            guard let report = agent.report, let map = agent.map, report.epoch <= RolloutControl.longestJump
+            else { continue }
             counts[Memory(id: report.id, order: report.order, next: map), default: 0] += 1
         }
         let most = counts.max { ($0.value, $0.key.order.epoch) < ($1.value, $1.key.order.epoch) }

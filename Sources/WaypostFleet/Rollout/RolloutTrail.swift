@@ -2,59 +2,154 @@ package import Waypost
 package import WaypostMessages
 
 /// The audit of a group's roll-outs: a chain in which each entry names the bytes of the one before.
+///
+/// The control document has the number of its entry, which is the chain's end. What stands above it and does not follow
+/// from it is nobody's entry.
 package struct RolloutTrail: Sendable {
-    /// The last entry, its digest, and the epoch of its controller.
-    package private(set) var last: (number: Int64, digest: String, epoch: Int64)?
+    /// The last entry: its number, the digest of its bytes, nil when it was lost, and the epoch of its controller.
+    package private(set) var last: (number: Int64, digest: String?, epoch: Int64)?
     /// What each place of the ring is to have, as far as it is known.
     private var slots: [Int64: [UInt8]] = [:]
+    /// What the broker has in each place, as far as it was seen on this connection.
+    private var held: [Int64: [UInt8]] = [:]
+    /// The entries that were read before a controller began, by number: of two the first.
+    private var found: [Int64: (entry: RolloutAudit, payload: [UInt8])] = [:]
+    private var hasBegun = false
+    /// What is wrong with what was read, each a sentence.
+    private var faults: Set<String> = []
+    /// Whether the entry of the control document was not written, and only that.
+    package private(set) var lacksLast = false
 
     package init() {}
 
-    /// Whether the last entry is in its place of the ring.
-    private var isConsistent: Bool { (last == nil) == slots.isEmpty }
+    /// Whether the last entry is in its place of the ring, where its bytes are known.
+    private var isConsistent: Bool { last?.digest == nil || !slots.isEmpty }
+
+    // MARK: Reading
 
     /// Takes note of an entry that is there already.
     package mutating func saw(_ payload: [UInt8]) {
-        defer { assert(isConsistent) }
-        guard let entry = Self.entry(payload), entry.number > last?.number ?? 0 else { return }
-        put(entry, payload)
+        guard !payload.isEmpty else { return }
+        guard let entry = RolloutAudit(bytes: payload) else {
+            faults.insert(RolloutHistory.unreadable)
+            return
+        }
+        if let known = found[entry.number], known.payload != payload {
+            faults.insert(RolloutHistory.twice(entry.number))
+        } else {
+            found[entry.number] = (entry, payload)
+        }
     }
 
-    private static func entry(_ payload: [UInt8]) -> RolloutAudit? {
-        (try? JSONValue(parsing: payload, limits: .trustedFile)).flatMap { try? RolloutAudit($0) }
+    /// What came in a place of the ring.
+    package enum Finding: Sendable, Hashable {
+        case asItShouldBe
+        /// This belongs there.
+        case replaced([UInt8])
+        /// What belongs there is not known; this does not.
+        case foreign
     }
 
-    private mutating func put(_ entry: RolloutAudit, _ payload: [UInt8]) {
-        last = (entry.number, SHA256.label(SHA256.digest(of: payload)), entry.epoch)
-        slots[entry.slot] = payload
-    }
-
-    /// Takes note of what came in a place of the ring while a controller writes it.
-    ///
-    /// - Returns: What belongs there, when that is something else; nil when it is as it should be.
-    package mutating func saw(_ payload: [UInt8], in slot: Int64) -> [UInt8]? {
-        defer { assert(isConsistent) }
-        guard let known = slots[slot], known != payload else { return nil }
-        if let entry = Self.entry(payload), entry.slot == slot, let last, entry.number == last.number + 1,
-            entry.previous == last.digest
+    /// Takes note of what came in a place of the ring.
+    package mutating func saw(_ payload: [UInt8], in slot: Int64) -> Finding {
+        guard (0..<RolloutAudit.ring).contains(slot) else { return .foreign }
+        held[slot] = payload
+        guard hasBegun else {
+            saw(payload)
+            return .asItShouldBe
+        }
+        let known = slots[slot]
+        guard known != payload, known != nil || !payload.isEmpty else { return .asItShouldBe }
+        if let entry = RolloutAudit(bytes: payload), entry.slot == slot, let last,
+            entry.number == last.number + 1, entry.previous == last.digest
         {
             // Another controller goes on with the chain; which of the two does is not decided here.
             put(entry, payload)
-            return nil
+            return .asItShouldBe
         }
-        return known
+        return known.map { .replaced($0) } ?? .foreign
     }
+
+    /// What the broker has will be read anew.
+    package mutating func connectionLost() { held = [:] }
+
+    /// What the broker does not have as it should be.
+    package var missing: [(slot: Int64, payload: [UInt8])] {
+        slots.filter { held[$0.key] != $0.value }.sorted { $0.key < $1.key }.map { ($0.key, $0.value) }
+    }
+
+    // MARK: The end of the chain
+
+    /// All was read: finds the end of the chain.
+    ///
+    /// - Parameter control: The control document; nil when there is none.
+    /// - Returns: What is wrong, each a sentence.
+    package mutating func begins(after control: RolloutControl?) -> [String] {
+        guard !hasBegun else { return [] }
+        hasBegun = true
+        let numbers = found.keys.sorted()
+        let told = control?.entry.flatMap { told in
+            told - (numbers.last { $0 <= told } ?? told) <= RolloutControl.longestJump ? told : nil
+        }
+        var end = told ?? Self.end(of: numbers)
+        while let known = found[end], let next = found[end + 1],
+            next.entry.previous == RolloutAudit.digest(of: known.payload)
+        {
+            end += 1
+        }
+        lacksLast = end > 0 && found[end] == nil && (end == 1 || found[end - 1] != nil)
+        if lacksLast { end -= 1 }
+        for number in numbers where number <= end && number > end - RolloutAudit.ring {
+            if let known = found[number] { slots[known.entry.slot] = known.payload }
+        }
+        if end > 0 {
+            let known = found[end]
+            last = (
+                end, known.map { RolloutAudit.digest(of: $0.payload) },
+                known?.entry.epoch ?? control?.epoch ?? 0
+            )
+        }
+        let payloads = found.values.map(\.payload)
+        defer { (found, faults) = ([:], []) }
+        guard lacksLast else {
+            return faults.sorted() + RolloutHistory(payloads, endingWith: control).faults
+        }
+        return ["entry \(end + 1) was missing, and was written"] + faults.sorted()
+            + RolloutHistory(payloads).faults
+    }
+
+    /// The last of those that lie together: a number far above the others is nobody's.
+    private static func end(of numbers: [Int64]) -> Int64 {
+        var runs: [[Int64]] = []
+        for number in numbers {
+            if let before = runs.last?.last, number - before <= RolloutControl.longestJump {
+                runs[runs.count - 1].append(number)
+            } else {
+                runs.append([number])
+            }
+        }
+        // The first of the largest.
+        return runs.reversed().max { $0.count < $1.count }?.last ?? 0
+    }
+
+    private mutating func put(_ entry: RolloutAudit, _ payload: [UInt8]) {
+        defer { assert(isConsistent) }
+        last = (entry.number, RolloutAudit.digest(of: payload), entry.epoch)
+        slots[entry.slot] = payload
+    }
+
+    /// The number of the next entry: one that its readers take.
+    package var next: Int64 { min((last?.number ?? 0) + 1, RolloutControl.highest) }
 
     /// The next entry.
     package mutating func append(
         _ event: String, of control: RolloutControl, by author: String, why: String?, evidence: JSONValue?,
         at wall: Int64
     ) -> RolloutAudit {
-        defer { assert(isConsistent) }
+        if !hasBegun { _ = begins(after: nil) }
         let entry = RolloutAudit(
-            number: (last?.number ?? 0) + 1, at: wall, id: control.id, epoch: control.epoch,
-            sequence: control.sequence, author: author, event: event, why: why, evidence: evidence,
-            previous: last?.digest)
+            number: next, at: wall, id: control.id, epoch: control.epoch, sequence: control.sequence,
+            author: author, event: event, why: why, evidence: evidence, previous: last?.digest)
         put(entry, entry.encoded())
         return entry
     }
@@ -83,23 +178,62 @@ public struct RolloutHistory: Sendable, Hashable {
 
     /// The entries, the oldest first.
     public let entries: [Entry]
-    /// Where the chain is broken: each a sentence; empty when every entry names the one before.
-    public let faults: [String]
+    /// Where the chain is broken: each a sentence; empty when every entry names the one before, and the last one is that
+    /// of the control document.
+    public private(set) var faults: [String]
+
+    package static let unreadable = "an entry of the audit can't be read"
+
+    package static func twice(_ number: Int64) -> String {
+        "there are two entries \(number) with different content"
+    }
+
+    /// The entries that a broker keeps, in any order, and the control document beside them.
+    package init(_ payloads: [[UInt8]], endingWith control: RolloutControl?) {
+        self.init(payloads)
+        faults += Self.faults(
+            of: payloads.lazy.compactMap(RolloutAudit.init).max { $0.number < $1.number }, control)
+    }
+
+    /// Whether the last entry is that of the control document.
+    private static func faults(of last: RolloutAudit?, _ control: RolloutControl?) -> [String] {
+        guard let last else {
+            guard let control else { return [] }
+            return ["no entry of the audit is left; the control document is of roll-out \(control.id)"]
+        }
+        guard let control else {
+            return ["there is no control document, and entry \(last.number) is of roll-out \(last.id)"]
+        }
+        let told = control.entry ?? last.number
+        if last.number < told {
+            let missing =
+                last.number + 1 == told ? "entry \(told) is" : "entries \(last.number + 1) to \(told) are"
+            return ["\(missing) missing at the end, as the control document says"]
+        }
+        if last.number > told {
+            return ["entry \(last.number) is not of the control document, which has entry \(told)"]
+        }
+        guard last.id != control.id || last.epoch != control.epoch || last.sequence > control.sequence else {
+            return []
+        }
+        return [
+            "entry \(last.number) is of roll-out \(last.id), epoch \(last.epoch), seq \(last.sequence), and the "
+                + "control document is of \(control.id), epoch \(control.epoch), seq \(control.sequence)"
+        ]
+    }
 
     /// - Parameter payloads: The entries as they are kept, in any order.
     package init(_ payloads: [[UInt8]]) {
         var read: [Int64: (entry: RolloutAudit, payload: [UInt8], digest: String)] = [:]
         var faults: [String] = []
         for payload in payloads where !payload.isEmpty {
-            guard let json = try? JSONValue(parsing: payload, limits: .trustedFile),
-                let entry = try? RolloutAudit(json)
-            else {
-                faults.append("an entry can't be read")
+            guard let entry = RolloutAudit(bytes: payload) else {
+                faults.append(Self.unreadable)
                 continue
             }
-            let digest = SHA256.label(SHA256.digest(of: payload))
+            let digest = RolloutAudit.digest(of: payload)
             if let known = read[entry.number], known.digest != digest {
-                faults.append("there are two entries \(entry.number) with different content")
+                faults.append(Self.twice(entry.number))
             }
             read[entry.number] = (entry, payload, digest)
         }

@@ -14,7 +14,10 @@ package struct RolloutAudit: Payload, Hashable {
     package var sequence: Int64 = 0
     package var author = ""
     /// What happened: `start`, `stage`, `pause`, `resume`, `take-back`, `taken-back`, `promote`, `done`, `restore`,
-    /// `unconfirmed`; a newer controller may have other words.
+    /// `unconfirmed`, `conflict`, `found`, `unkept`; a newer controller may have other words.
+    ///
+    /// `found` is written where the controller before ended between the control document and its entry, and `unkept`
+    /// where the file of the audit takes nothing.
     package var event = ""
     package var why: String?
     /// The numbers on which it was decided.
@@ -37,6 +40,18 @@ package struct RolloutAudit: Payload, Hashable {
         self.evidence = evidence
         self.previous = previous
     }
+
+    /// Reads an entry as it is kept; nil when it is none.
+    package init?(bytes: [UInt8]) {
+        guard let json = try? JSONValue(parsing: bytes, limits: .trustedFile), let entry = try? Self(json)
+        else {
+            return nil
+        }
+        self = entry
+    }
+
+    /// The digest by which the next entry names this one.
+    package static func digest(of bytes: [UInt8]) -> String { SHA256.label(SHA256.digest(of: bytes)) }
 
     /// The place in the ring at which it is retained.
     package var slot: Int64 { number % Self.ring }

@@ -113,6 +113,8 @@ package struct RolloutControl: Sendable, Hashable {
     package var stages: [RolloutStage] = []
     /// The place of the stage in ``stages``.
     package var stage = 0
+    /// The number of the audit's entry that tells of this document; nil of an older controller.
+    package var entry: Int64?
     /// Orders that count no more: an agent whose newest document has one of them takes this one, although it is lower.
     package var voids: [Order] = []
 
@@ -245,6 +247,7 @@ extension RolloutControl: Payload {
         fields.optional("stages", &texts)
         stages = texts.prefix(RolloutStage.maximumStages).compactMap(RolloutStage.init)
         fields.optional("stage", &stage, in: 0...1_000)
+        fields.optional("n", &entry, in: 1...Self.highest)
         fields.list("voids", &voids, whenEmpty: false)
         if voids.count > Self.maximumVoided {
             fields.refuse("voids has at most \(Self.maximumVoided) orders")

@@ -251,9 +251,22 @@ struct RolloutScene {
         }
     }
 
-    var history: RolloutHistory {
-        RolloutHistory(
-            retained.filter { $0.key.hasPrefix(topics.rollout(of: group) + "/log/") }.map(\.value.payload))
+    /// The entries of the audit that the broker keeps.
+    var history: RolloutHistory { RolloutHistory(entries) }
+
+    /// The same, held against the control document.
+    var audit: RolloutHistory { RolloutHistory(entries, endingWith: control) }
+
+    private var entries: [[UInt8]] {
+        retained.filter { $0.key.hasPrefix(topics.rollout(of: group) + "/log/") }.map(\.value.payload)
+    }
+
+    /// What the controller has to say besides.
+    var notices: [String] { director?.status(at: now)?.notices ?? [] }
+
+    /// Puts something into a place of the audit's ring, or takes it away.
+    mutating func write(_ payload: [UInt8], at slot: Int64) {
+        publish(MQTTMessage(topic: topics.audit(of: group, slot: slot), payload: payload, retain: true))
     }
 }
 
