@@ -1,6 +1,6 @@
 /// The readers of what comes from outside; scripts/test --fuzz feeds each, and the tests feed each its corpus.
 enum FuzzTarget: String, CaseIterable, Sendable {
-    case url, pattern, json, command, map, topic, masking, `operator`, console
+    case url, pattern, json, command, map, topic, masking, `operator`, console, rollout
 
     private var laws: any Laws.Type {
         switch self {
@@ -13,13 +13,17 @@ enum FuzzTarget: String, CaseIterable, Sendable {
         case .masking: MaskingLaws.self
         case .operator: OperatorLaws.self
         case .console: ConsoleLaws.self
+        case .rollout: RolloutLaws.self
         }
     }
 
     /// The longest time for 64 KiB, in nanoseconds, in a release build.
     var timeLimit: Int64 {
-        // All commands, or all pages of the console, read a message one after the other.
-        self == .operator || self == .console ? 10 * TimeBound.limit : TimeBound.limit
+        switch self {
+        // All commands, all pages of the console, or all that steers, read a message one after the other.
+        case .operator, .console, .rollout: 10 * TimeBound.limit
+        default: TimeBound.limit
+        }
     }
 
     /// Reads the bytes and checks what must be true of every input.

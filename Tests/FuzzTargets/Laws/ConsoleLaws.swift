@@ -11,8 +11,11 @@ import WaypostMessages
 /// time.
 enum ConsoleLaws: Laws {
     private static let contents = [
-        "state", "health", "map/applied", "log/i", "fail", "reply/me", "log/x", "routes",
+        "state", "health", "map/applied", "log/i", "fail", "reply/me", "log/x", "routes", "rollout",
+        "rollout/lease", "rollout/log/3", request,
     ]
+    /// Not a topic: the query of a page's request, with a number as in `Last-Event-ID` before it.
+    private static let request = "request"
     private static let maximumMessages = 8
     static let now: Int64 = 1_795_217_000_000
     private static let query = try? LogView("-tag:none -message~:'(x+)+y' level:V")
@@ -25,17 +28,51 @@ enum ConsoleLaws: Laws {
 
     static func check(_ bytes: [UInt8]) throws(BrokenLaw) {
         var state = FleetState(topics: .standard, began: now)
-        for message in messages(bytes) { see(message, &state) }
+        for message in messages(bytes) {
+            see(message, &state)
+            guard message.topic.hasSuffix(request) else { continue }
+            for json in answers(message.payload, state) { try check(json) }
+        }
         try check(state)
+    }
+
+    private static func check(_ json: JSONValue) throws(BrokenLaw) {
+        let text = json.serialized()
+        try BrokenLaw.unless(
+            (try? JSONValue(parsing: text, limits: .trustedFile)) != nil, "an answer is JSON")
     }
 
     private static func messages(_ bytes: [UInt8]) -> [MQTTMessage] {
         bytes.split(separator: 0x1E).prefix(maximumMessages).compactMap { part in
             guard let kind = part.first, let pick = part.dropFirst().first else { return nil }
+            let content = contents[Int(kind) % contents.count]
+            let who = content.hasPrefix("rollout") ? "@g\(pick % 3)" : "k\(pick % 3)"
             return MQTTMessage(
-                topic: "waypost/v1/k\(pick % 3)/\(contents[Int(kind) % contents.count])",
-                payload: Array(part.dropFirst(2)), retain: pick >= 0x80)
+                topic: "waypost/v1/\(who)/\(content)", payload: Array(part.dropFirst(2)), retain: pick >= 0x80
+            )
         }
+    }
+
+    /// What a page asks for, of all that the console knows.
+    private static func answers(_ query: [UInt8], _ state: FleetState) -> [JSONValue] {
+        let text = String(decoding: query, as: UTF8.self)
+        let items = QueryItems(query: text)
+        var answers: [JSONValue] = []
+        if let view = try? FleetView(items) {
+            answers.append(view.json(of: state, isComplete: true, asOf: now, now: now))
+        }
+        for name in ["before", "after", "at"] {
+            guard let number = try? items.number(name) else { continue }
+            answers.append(state.timelineJSON(of: items["agent"] ?? "k0", before: number, limit: 5, now: now))
+        }
+        if let view = try? LogView(items["log"], agent: items["agent"]) {
+            // The page's last line may be any number.
+            let last = text.split(separator: "&").first.flatMap { Int64($0) } ?? 0
+            let frame = view.frame(
+                of: state.lines, from: last, limit: 64, backlog: 2_000, within: .seconds(1), now: now)
+            answers.append(.array(frame.lines.map(\.json)))
+        }
+        return answers
     }
 
     /// Takes a message twice.
@@ -46,11 +83,7 @@ enum ConsoleLaws: Laws {
 
     /// Shows all that is known.
     static func check(_ state: FleetState) throws(BrokenLaw) {
-        for json in shown(state) {
-            let text = json.serialized()
-            try BrokenLaw.unless(
-                (try? JSONValue(parsing: text, limits: .trustedFile)) != nil, "an answer is JSON")
-        }
+        for json in shown(state) { try check(json) }
         try BrokenLaw.unless(state.failures.total >= 0, "a sum of counts is none below zero")
         try BrokenLaw.unless(
             state.problems == state.rows.values.count { $0.summary.condition.isTrouble },

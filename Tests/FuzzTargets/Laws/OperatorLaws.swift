@@ -188,7 +188,7 @@ enum OperatorLaws: Laws {
 
 extension [UInt8] {
     /// With every `mark`, which begins with a byte that stands nowhere else in it, replaced.
-    fileprivate func replacing(_ mark: String, with text: String) -> [UInt8] {
+    func replacing(_ mark: String, with text: String) -> [UInt8] {
         let mark = Array(mark.utf8)
         var result: [UInt8] = []
         var index = 0

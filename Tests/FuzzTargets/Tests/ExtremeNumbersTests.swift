@@ -38,6 +38,26 @@ import Waypost
         #expect(throws: Never.self) { try ConsoleLaws.check(state) }
     }
 
+    @Test(arguments: RolloutLaws.documents.indices)
+    func `of a document neither end a controller nor the keeper of maps, and steer only where they may`(
+        _ index: Int
+    ) async throws {
+        let document = RolloutLaws.documents[index]
+        let json = try JSONValue(parsing: Array(document.dropFirst(2)))
+        for variant in ExtremeNumbers.variants(of: json) {
+            await Task.yield()
+            let input = document.prefix(2) + variant.serialized()
+            // With another connection in between, and as an agent that is none of the group.
+            for pick in [document[1], document[1] | 0x41] {
+                var bytes = Array(input)
+                bytes[1] = pick
+                #expect(throws: Never.self, "\(String(decoding: bytes, as: UTF8.self))") {
+                    try RolloutLaws.check(bytes + [0x1E] + bytes)
+                }
+            }
+        }
+    }
+
     /// Each payload that is read with ``PayloadFields``.
     private static let payloads: [any Payload.Type] = [
         AgentState.self, AgentState.Cause.self, AppliedMap.self, AppliedMap.Layer.self,
