@@ -87,11 +87,13 @@ public final class MQTTLink: Sendable {
     /// Subscribes beyond the configuration's subscriptions, now and on every later connect.
     ///
     /// Returns the broker's answers in order, or `nil` when there was no connection or no answer in time.
-    public func subscribe(_ subscriptions: [Subscription]) async -> [SubscriptionResult]? {
-        await withCheckedContinuation { continuation in
-            let isPosted = mailbox.post(.subscribe(subscriptions) { continuation.resume(returning: $0) })
-            if !isPosted { continuation.resume(returning: nil) }
-        }
+    /// - Throws: `CancellationError` when the task is cancelled; then it may be subscribed to.
+    public func subscribe(
+        _ subscriptions: [Subscription]
+    ) async throws(CancellationError) -> [SubscriptionResult]? {
+        let answer = Promise<[SubscriptionResult]?>()
+        guard mailbox.post(.subscribe(subscriptions) { answer.fulfill($0) }) else { return nil }
+        return try await answer.value()
     }
 
     /// Gives up filters that were subscribed to with ``subscribe(_:)``; messages that are on their way may still come.
@@ -115,7 +117,7 @@ public final class MQTTLink: Sendable {
     /// DISCONNECT, so that the will is not sent.
     ///
     /// Returns when the link has ended. What is not through within the limit is `.lost`, and then the will may
-    /// be sent after all.
+    /// be sent after all. A task that is cancelled waits too: a stop is what it still has to do.
     public func stop(after goodbyes: [MQTTMessage] = [], within limit: Duration = .seconds(5)) async {
         let before = phase.withLock { phase in
             defer { phase = .stopped }

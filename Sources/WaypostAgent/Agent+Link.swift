@@ -160,7 +160,7 @@ extension Agent {
         let filters = groups.map { topics.candidate(of: $0) }
         guard isWanted else { return link.unsubscribe(filters) }
         let subscriptions = filters.map { Subscription($0, qos: qos(of: $0)) }
-        AgentThreads.start { _ = await link.subscribe(subscriptions) }
+        AgentThreads.start { _ = try? await link.subscribe(subscriptions) }
     }
 
     // MARK: Publishing

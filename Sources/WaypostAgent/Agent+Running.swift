@@ -96,7 +96,7 @@ extension Agent {
         let scope = OpenScope(executor: executor.handlers)
         await AgentThreads.wait(atMost: configuration.limits.handlerDeadline, orUntil: shutdown) {
             // A set-up may block its thread, as a handler may.
-            _ = await OpenScope.$current.withValue(scope) { await router.load() }
+            _ = await OpenScope.$current.withValue(scope) { try? await router.load() }
         }
         let (failures, loading) = (router.moduleFailures, router.modulesLoading)
         report(failures)

@@ -59,7 +59,7 @@ struct `Snippets on backends` {
     func sleep(_ agent: AgentClient) async throws -> (accepted: Bool, reply: CommandReply) {
         let command = try agent.send(
             .call("ClockService", "sleep", [1_000]), SendOptions(deadline: .seconds(60)))
-        return (await command.accepted(), try await command.reply())
+        return (try await command.accepted(), try await command.reply())
     }
     // end snippet
 

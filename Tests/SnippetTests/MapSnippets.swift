@@ -244,13 +244,8 @@ struct `Snippets on maps` {
 
     @Test func `what can't be asked or sent is an error of a kind`() async throws {
         try await withAgents([("k1", [])]) { _, backend, _ in
-            func kind<Value>(_ body: () async throws(BackendError) -> Value) async -> BackendError.Kind? {
-                do throws(BackendError) {
-                    _ = try await body()
-                    return nil
-                } catch {
-                    return error.kind
-                }
+            func kind<Value>(_ body: () async throws -> Value) async -> BackendError.Kind? {
+                await #expect(throws: BackendError.self) { _ = try await body() }?.kind
             }
             let map = try Relocation.map(Self.second, revision: 1)
             let unknown = await #expect(throws: BackendError.self) {
@@ -258,20 +253,20 @@ struct `Snippets on maps` {
             }
             #expect(unknown?.kind == .unknownReceiver && unknown?.nearest == ["k1"])
             #expect(
-                await kind { () async throws(BackendError) in try await backend.group("none").diff(map) }
+                await kind { try await backend.group("none").diff(map) }
                     == .unknownReceiver)
             #expect(
-                await kind { () async throws(BackendError) in
+                await kind {
                     try await backend.group("all").relocate(.patch(Self.second))
                 } == .invalid)
             #expect(
-                await kind { () async throws(BackendError) in try await backend.agent("k 1").maps() }
+                await kind { try await backend.agent("k 1").maps() }
                     == .invalid)
             #expect(
-                await kind { () async throws(BackendError) in try await backend.agent("k1").map(revision: 9) }
+                await kind { try await backend.agent("k1").map(revision: 9) }
                     == .refused)
             #expect(
-                await kind { () async throws(BackendError) in try await backend.agent("k1").undoMap() }
+                await kind { try await backend.agent("k1").undoMap() }
                     == .notSent)
             #expect(throws: BackendError.self) { try Relocation.map([], revision: 0) }
             #expect(throws: BackendError.self) { try Relocation.patch(Self.second + Self.second) }

@@ -83,6 +83,17 @@ public final class Backend: Sendable {
         guard result == .acknowledged else { throw Failure(description: "publish on \(topic): \(result)") }
     }
 
+    /// Leaves at the broker what an agent does that is online; it never answers.
+    public func pretendAgent(_ name: String, in group: String) async throws {
+        try await publish(
+            #"{"state":"online","epoch":1,"boot":"b","why":"birth"}"#, to: "waypost/v1/\(name)/state",
+            retain: true)
+        try await publish(
+            #"{"type":"health","status":"green","epoch":1,"boot":"b","groups":["\#(group)"]}"#,
+            to: "waypost/v1/\(name)/health", retain: true)
+        try await wait(for: "the health of \(name)") { $0.last?.topic == "waypost/v1/\(name)/health" }
+    }
+
     /// Sends a command and waits for its terminal reply.
     package func command(_ payload: String, to agent: String, from sender: String = "me") async throws
         -> Reply

@@ -189,13 +189,13 @@ import Threading
         #expect(router.moduleFailures.map(\.module) == ["Hangs", "Needy"])
         #expect(router.modulesLoading.isEmpty)
         router.declare([Module(name: "Hangs", routes: [Self.route("a://again")], failure: Broken())])
-        #expect(await router.load().count == 2)
+        #expect(try await router.load().count == 2)
         gate.open()
         await ended.wait()
         #expect(log.all == ["canceled"])
-        #expect(await router.load().map(\.module) == ["Hangs", "Needy"])
+        #expect(try await router.load().map(\.module) == ["Hangs", "Needy"])
         router.declare([Module(name: "Hangs", routes: [Self.route("a://again")])])
-        #expect(await router.load().isEmpty)
+        #expect(try await router.load().isEmpty)
         #expect(await router.open("a://needy").isSuccess)
     }
 
@@ -212,16 +212,16 @@ import Threading
         }
         let router = router()
         router.declare([Endless(gate: gate), Quick(gate: gate)])
-        let loading = Task.immediate { await router.load() }
+        let loading = Task.immediate { try await router.load() }
         await clock.end(.seconds(7))
         while router.moduleFailures.isEmpty { await Task.yield() }
         #expect(router.moduleFailures.map(\.module) == ["Quick"])
         #expect(router.modulesLoading == ["Endless"])
         gate.open()
-        #expect(await loading.value.map(\.module) == ["Quick"])
+        #expect(try await loading.value.map(\.module) == ["Quick"])
     }
 
-    @Test func `set-ups that need nothing of each other run at the same time`() async {
+    @Test func `set-ups that need nothing of each other run at the same time`() async throws {
         let router = router()
         let (gate, log) = (gate, log)
         router.declare([
@@ -233,7 +233,7 @@ import Threading
                 }),
             Module(name: "Opens", run: { gate.open() }),
         ])
-        #expect(await router.load().isEmpty)
+        #expect(try await router.load().isEmpty)
         #expect(log.all == ["waited", "Last"])
     }
 
@@ -339,10 +339,11 @@ import Threading
         #expect(await opening.value.value == "registered by the set-up")
     }
 
-    @Test func `the detail of what a set-up throws is in the reason`() async {
+    @Test func `the detail of what a set-up throws is in the reason`() async throws {
         let router = router()
         router.declare([Module(name: "Printer", failure: Failure(.handlerFailed, "tray 2 is empty"))])
-        #expect(await router.load().map(\.reason) == ["setUp failed: 500 HANDLER_FAILED: tray 2 is empty"])
+        #expect(
+            try await router.load().map(\.reason) == ["setUp failed: 500 HANDLER_FAILED: tray 2 is empty"])
     }
 }
 
@@ -412,12 +413,12 @@ import Threading
     @Test func `are taken away with their module`() async throws {
         let router = router()
         router.declare([Shop(count: 1, run: { throw Broken() })])
-        #expect(await router.load().count == 1)
+        #expect(try await router.load().count == 1)
         let failed = await failure { try router.services.instance(of: Orders.self) }
         #expect(failed?.code == .module)
         #expect(failed?.detail.contains("Broken()") == true)
         router.declare([Shop(count: 2)])
-        #expect(await router.load().isEmpty)
+        #expect(try await router.load().isEmpty)
         #expect(try router.services.instance(of: Orders.self).count == 2)
     }
 
@@ -433,7 +434,7 @@ import Threading
                     gate.open()
                 }),
         ])
-        #expect(await router.load().isEmpty)
+        #expect(try await router.load().isEmpty)
         #expect(log.all == ["503 MODULE: module Shop is not set up yet", "3"])
     }
 

@@ -38,11 +38,12 @@ public final class MQTTSession: Sendable {
     ///   - limit: how long all of that may take; 10 s unless given.
     ///   - messageLimit: how many messages may wait for the reader; 16 384 unless given.
     ///   - byteLimit: how many bytes they may have, headers included; 64 MiB unless given.
-    /// - Throws: `.notConnected` with the last broker's reason, or `.deadline`.
+    /// - Throws: ``MQTTSessionError``: `.notConnected` with the last broker's reason, or `.deadline`; `CancellationError`
+    ///   when the task is cancelled.
     public static func connect(
         _ configuration: MQTTLinkConfiguration, within limit: Duration = .seconds(10),
         messageLimit: Int = 16_384, byteLimit: Int = 64 << 20
-    ) async throws(MQTTSessionError) -> MQTTSession {
+    ) async throws -> MQTTSession {
         try await connect(
             configuration, will: nil, within: limit, messageLimit: messageLimit, byteLimit: byteLimit)
     }
@@ -51,7 +52,7 @@ public final class MQTTSession: Sendable {
     package static func connect(
         _ configuration: MQTTLinkConfiguration, will: MQTTMessage?, within limit: Duration,
         messageLimit: Int, byteLimit: Int
-    ) async throws(MQTTSessionError) -> MQTTSession {
+    ) async throws -> MQTTSession {
         var configuration = configuration
         configuration.reconnect.isOn = false
         configuration.connectTimeout = min(configuration.connectTimeout, limit)
@@ -65,19 +66,15 @@ public final class MQTTSession: Sendable {
         }
         defer { alarm.cancel() }
         link.start()
-        let outcome = await withTaskCancellationHandler {
-            await core.connected()
-        } onCancel: {
-            core.connectDeadlinePassed()
-        }
-        switch outcome {
-        case .connected(let connection): return MQTTSession(connection, queue, link, core)
-        case .failed(let reason):
+        do {
+            switch try await core.connected() {
+            case .connected(let connection): return MQTTSession(connection, queue, link, core)
+            case .failed(let reason): throw MQTTSessionError.notConnected(reason)
+            case .late: throw MQTTSessionError.deadline(limit, broker: configuration.brokers[0])
+            }
+        } catch {
             await link.stop(within: .zero)
-            throw .notConnected(reason)
-        case .late:
-            await link.stop(within: .zero)
-            throw .deadline(limit, broker: configuration.brokers[0])
+            throw error
         }
     }
 
@@ -91,26 +88,29 @@ public final class MQTTSession: Sendable {
     public var endReason: DisconnectReason? { core.endReason }
 
     /// Subscribes; the answers are in the order of the subscriptions.
-    public func subscribe(
-        _ subscriptions: [Subscription]
-    ) async throws(MQTTSessionError) -> [SubscriptionResult] {
+    ///
+    /// - Throws: ``MQTTSessionError``; `CancellationError` when the task is cancelled.
+    public func subscribe(_ subscriptions: [Subscription]) async throws -> [SubscriptionResult] {
         if let error = core.error { throw error }
-        if let results = await link.subscribe(subscriptions) { return results }
-        throw core.error ?? .noAnswer
+        if let results = try await link.subscribe(subscriptions) { return results }
+        throw core.error ?? MQTTSessionError.noAnswer
     }
 
     /// Publishes and waits for the acknowledgement; at most once: for the write.
     ///
     /// A refusal by the broker is a result; that the connection went is an error.
-    public func publish(_ message: MQTTMessage) async throws(MQTTSessionError) -> PublishReceipt.Result {
-        let result = await core.settled { token in
+    /// - Throws: ``MQTTSessionError``; `CancellationError` when the task is cancelled, and nothing is sent when it was
+    ///   before.
+    public func publish(_ message: MQTTMessage) async throws -> PublishReceipt.Result {
+        try Task.checkCancellation()
+        let result = try await core.settled { token in
             link.publish([OutgoingMessage(token: token, message: message)])
         }
-        if case .lost = result { throw core.error ?? .closed }
+        if case .lost = result { throw core.error ?? MQTTSessionError.closed }
         return result
     }
 
-    /// Waits for what is in flight, sends DISCONNECT and ends.
+    /// Waits for what is in flight, sends DISCONNECT and ends; in a task that is cancelled too, for it has a limit.
     public func disconnect(within limit: Duration = .seconds(2)) async {
         await link.stop(within: limit)
         core.closed()

@@ -9,9 +9,7 @@ final class SessionCore: MQTTLinkDelegate {
     }
 
     private struct Content {
-        var outcome: Outcome?
-        var connecting: CheckedContinuation<Outcome, Never>?
-        var publishing: [UInt64: CheckedContinuation<PublishReceipt.Result, Never>] = [:]
+        var publishing: [UInt64: Promise<PublishReceipt.Result>] = [:]
         var lastToken: UInt64 = 0
         var endReason: DisconnectReason?
         var skipped = 0
@@ -19,6 +17,7 @@ final class SessionCore: MQTTLinkDelegate {
     }
 
     private let content = Guarded(Content())
+    private let outcome = Promise<Outcome>()
     private let queue: MessageQueue
     private let will: MQTTMessage?
 
@@ -37,56 +36,41 @@ final class SessionCore: MQTTLinkDelegate {
 
     // MARK: The session's side
 
-    func connected() async -> Outcome {
-        await withCheckedContinuation { continuation in
-            let outcome = content.withLock { content in
-                if content.outcome == nil { content.connecting = continuation }
-                return content.outcome
-            }
-            if let outcome { continuation.resume(returning: outcome) }
-        }
-    }
+    func connected() async throws(CancellationError) -> Outcome { try await outcome.value() }
 
-    func connectDeadlinePassed() { decide(.late) }
+    func connectDeadlinePassed() { outcome.fulfill(.late) }
 
     func closed() {
         let waiters = content.withLock { content in
             content.isClosed = true
             defer { content.publishing = [:] }
-            return content.publishing.values.map(\.self)
+            return content.publishing.values
         }
-        for waiter in waiters { waiter.resume(returning: .lost) }
+        for waiter in waiters { waiter.fulfill(.lost) }
         queue.finish()
     }
 
     /// Gives a token to `publish` and waits for its receipt.
-    func settled(_ publish: (UInt64) -> Void) async -> PublishReceipt.Result {
-        await withCheckedContinuation { continuation in
-            let token: UInt64? = content.withLock { content in
-                if content.isClosed || content.endReason != nil { return nil }
-                content.lastToken += 1
-                content.publishing[content.lastToken] = continuation
-                return content.lastToken
-            }
-            if let token { publish(token) } else { continuation.resume(returning: .lost) }
+    ///
+    /// - Throws: `CancellationError` when the task is cancelled meanwhile; the message may be sent all the same.
+    func settled(_ publish: (UInt64) -> Void) async throws(CancellationError) -> PublishReceipt.Result {
+        let receipt = Promise<PublishReceipt.Result>()
+        let token: UInt64? = content.withLock { content in
+            if content.isClosed || content.endReason != nil { return nil }
+            content.lastToken += 1
+            content.publishing[content.lastToken] = receipt
+            return content.lastToken
         }
-    }
-
-    private func decide(_ outcome: Outcome) {
-        let waiter = content.withLock { content in
-            if content.outcome != nil { return nil as CheckedContinuation<Outcome, Never>? }
-            content.outcome = outcome
-            defer { content.connecting = nil }
-            return content.connecting
-        }
-        waiter?.resume(returning: outcome)
+        guard let token else { return .lost }
+        publish(token)
+        return try await receipt.value()
     }
 
     // MARK: The link's side
 
     func linkWillConnect(_ version: MQTTVersion) -> MQTTMessage? { will }
 
-    func linkDidConnect(_ connection: Connection) { decide(.connected(connection)) }
+    func linkDidConnect(_ connection: Connection) { outcome.fulfill(.connected(connection)) }
 
     func link(received batch: [MQTTMessage]) -> BatchDecision {
         queue.append(batch)
@@ -99,7 +83,7 @@ final class SessionCore: MQTTLinkDelegate {
         let waiters = content.withLock { content in
             receipts.map { (content.publishing.removeValue(forKey: $0.token), $0.result) }
         }
-        for (waiter, result) in waiters { waiter?.resume(returning: result) }
+        for (waiter, result) in waiters { waiter?.fulfill(result) }
     }
 
     func linkDidDisconnect(_ reason: DisconnectReason) {
@@ -108,10 +92,10 @@ final class SessionCore: MQTTLinkDelegate {
         let waiters = content.withLock { content in
             content.endReason = reason
             defer { content.publishing = [:] }
-            return content.publishing.values.map(\.self)
+            return content.publishing.values
         }
-        for waiter in waiters { waiter.resume(returning: .lost) }
+        for waiter in waiters { waiter.fulfill(.lost) }
         queue.finish()
-        decide(.failed(reason))
+        outcome.fulfill(.failed(reason))
     }
 }

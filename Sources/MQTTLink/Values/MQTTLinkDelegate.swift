@@ -101,7 +101,9 @@ package protocol MessageLink: AnyObject, Sendable {
     func publish(_ messages: [OutgoingMessage])
 
     /// Subscribes to further filters, now and on every later connect.
-    func subscribe(_ subscriptions: [Subscription]) async -> [SubscriptionResult]?
+    func subscribe(
+        _ subscriptions: [Subscription]
+    ) async throws(CancellationError) -> [SubscriptionResult]?
 
     /// Gives such filters up.
     func unsubscribe(_ filters: [String])

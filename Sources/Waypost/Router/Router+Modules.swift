@@ -36,12 +36,14 @@ extension Router {
         }
     }
 
-    /// Sets declared modules up; returns when each is set up or has failed, or when this task is cancelled.
+    /// Sets declared modules up; returns when each is set up or has failed.
     ///
     /// For those who do not want to wait for the first open. It waits for slow modules too.
+    /// - Throws: `CancellationError` when this task is cancelled before that; the set-ups go on.
     @discardableResult
-    nonisolated(nonsending) public func load() async -> [ModuleFailure] {
+    nonisolated(nonsending) public func load() async throws(CancellationError) -> [ModuleFailure] {
         await modules.load()
+        if Task.isCancelled, !modulesLoading.isEmpty { throw CancellationError() }
         return moduleFailures
     }
 

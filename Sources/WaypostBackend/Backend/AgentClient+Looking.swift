@@ -10,10 +10,10 @@ extension AgentClient {
     /// - Returns: nil when the agent does not know it: it never came, or was forgotten.
     public func inspect(
         _ id: String, sender: String? = nil
-    ) async throws(BackendError) -> CommandTimeline? {
+    ) async throws -> CommandTimeline? {
         let command = Command(
             sending: .inspect(target: id, sender: sender), isTimed: backend.settings.signer != nil)
-        let reply = try await send(command, SendOptions()).result()
+        let reply = try await perform(command, SendOptions())
         return reply.result["commands"]?.arrayValue?.first.map { CommandTimeline(id, $0) }
     }
 
@@ -24,7 +24,7 @@ extension AgentClient {
     ///   - maximum: The most that are read.
     public func failures(
         _ query: String = "", atMost maximum: Int = 500
-    ) async throws(BackendError) -> [AgentFailure] {
+    ) async throws -> [AgentFailure] {
         var failures: [AgentFailure] = []
         var before = Fields.largestInteger
         while true {
@@ -33,7 +33,7 @@ extension AgentClient {
                     FailureRequest(
                         before: before, maximum: max(1, min(maximum, Command.maximumFailures)), query: query)),
                 isTimed: backend.settings.signer != nil)
-            let result = try await send(command, SendOptions()).result().result
+            let result = try await perform(command, SendOptions()).result
             failures += (result["failures"]?.arrayValue ?? []).compactMap { AgentFailure($0, of: name) }
             // An agent that never comes to an end is not followed.
             guard failures.count < maximum, let next = result["next"]?.boundedInt, next < before else {
@@ -48,22 +48,22 @@ extension AgentClient {
     /// - Parameters:
     ///   - query: Terms such as `tag:Router level:W -message:demo`, as `waypost logcat --query` has them.
     ///   - last: Only so many, the newest.
-    public func replay(_ query: String? = nil, last: Int? = nil) async throws(BackendError) -> [AgentEvent] {
+    public func replay(_ query: String? = nil, last: Int? = nil) async throws -> [AgentEvent] {
         let settings = backend.settings
         var filter = try LogFilter([], level: nil, tag: nil)
         if let query { filter.query = try LogQuery.read(query) }
-        var collector = ReplayCollector(
-            agents: [name], sender: settings.name, topics: settings.topics, filter: filter,
-            history: LogHistoryRange(last: last))
-        do {
+        let history = LogHistoryRange(last: last)
+        let collector = try await Backend.call { [name, filter] in
+            var collector = ReplayCollector(
+                agents: [name], sender: settings.name, topics: settings.topics, filter: filter,
+                history: history)
             try await BackendSession.with(
                 settings, required: [settings.topics.reply(of: name, to: settings.name)],
                 useful: [settings.topics.state(of: name)]
             ) { session in
                 try await session.read(&collector, first: .seconds(10), further: .seconds(2)) { _ in }
             }
-        } catch {
-            throw BackendError(error)
+            return collector
         }
         if let refusal = collector.refusals.first {
             throw BackendError(
@@ -81,19 +81,10 @@ extension AgentClient {
     /// What the agent can open and call, as the broker keeps it.
     ///
     ///     let problems = try await agent.contract().check(.call("DoorService", "open", [5]))
-    public func contract() async throws(BackendError) -> AgentContract {
-        do {
-            let contract = try await ContractReader(backend.settings).contract(of: name, within: .seconds(10))
-            return try AgentContract(contract)
-        } catch {
-            throw BackendError(error)
+    public func contract() async throws -> AgentContract {
+        let contract = try await Backend.call { [self] in
+            try await ContractReader(backend.settings).contract(of: name, within: .seconds(10))
         }
-    }
-}
-
-extension BackendError {
-    /// An error that is one of ours, or the cancellation of the task.
-    init(_ error: any Error) {
-        self = error as? BackendError ?? BackendError(.noReply, "the task was cancelled")
+        return try AgentContract(contract)
     }
 }

@@ -12,7 +12,7 @@ extension AgentClient {
     /// - Throws: ``BackendError``; of kind `noReply` when the agent does not answer.
     public func maps(
         layer: String? = nil, at url: String? = nil, deadline: Duration? = nil
-    ) async throws(BackendError) -> AgentMaps {
+    ) async throws -> AgentMaps {
         try await reading(deadline) { try await $0.maps(layer: layer, at: url).only(of: name) }
     }
 
@@ -24,7 +24,7 @@ extension AgentClient {
     /// - Throws: ``BackendError``; of kind `noReply` when the agent does not answer.
     public func mapHistory(
         layer: String? = nil, deadline: Duration? = nil
-    ) async throws(BackendError) -> [MapVersion] {
+    ) async throws -> [MapVersion] {
         try await reading(deadline) { try await $0.history(layer: layer).only(of: name) }
     }
 
@@ -36,7 +36,7 @@ extension AgentClient {
     /// - Throws: ``BackendError``; of kind `refused` when the agent does not keep it.
     public func map(
         _ version: MapVersion, deadline: Duration? = nil
-    ) async throws(BackendError) -> KeptMap {
+    ) async throws -> KeptMap {
         try await reading(deadline) { try await $0.document(.digest(version.digest), layer: version.layer) }
     }
 
@@ -49,7 +49,7 @@ extension AgentClient {
     /// - Throws: ``BackendError``; of kind `refused` when the agent does not keep it.
     public func map(
         revision: Int64, layer: String = "agent", deadline: Duration? = nil
-    ) async throws(BackendError) -> KeptMap {
+    ) async throws -> KeptMap {
         try await reading(deadline) { try await $0.document(.revision(revision), layer: layer) }
     }
 
@@ -64,7 +64,7 @@ extension AgentClient {
     public func resolve(
         _ urls: [String], parameters: [String: JSONValue] = [:], caller: String? = nil,
         deadline: Duration? = nil
-    ) async throws(BackendError) -> [ResolvedRoute] {
+    ) async throws -> [ResolvedRoute] {
         try await reading(deadline) { try await $0.resolve(urls, parameters: parameters, as: caller) }
     }
 
@@ -74,7 +74,7 @@ extension AgentClient {
     /// taken to hold.
     /// - Throws: ``BackendError``; of kind `unknownReceiver` when there is no such agent, of kind `noReply` when neither
     ///   the agent nor the broker says what is in force.
-    public func diff(_ relocation: Relocation) async throws(BackendError) -> MapDiff {
+    public func diff(_ relocation: Relocation) async throws -> MapDiff {
         let plan = try await reading(nil) { try await $0.plan(relocation) }
         try plan.checkMembers()
         guard let diff = plan.diffs.first else {
@@ -129,7 +129,7 @@ extension AgentClient {
     /// - Throws: ``BackendError``; of kind `notSent` when it is not kept, or has values that the agent does not show.
     public func previousMap(
         revision: Int64? = nil, deadline: Duration? = nil
-    ) async throws(BackendError) -> MapUndo {
+    ) async throws -> MapUndo {
         try await reading(deadline) { try await $0.undo(to: revision) }
     }
 
@@ -142,31 +142,27 @@ extension AgentClient {
     @discardableResult
     public func undoMap(
         to revision: Int64? = nil, deadline: Duration? = nil
-    ) async throws(BackendError) -> RelocationAnswer {
+    ) async throws -> RelocationAnswer {
         let undo = try await previousMap(revision: revision, deadline: deadline)
         return try await relocate(undo.relocation, deadline: deadline)
     }
 
-    private func reading<Value>(
-        _ deadline: Duration?, _ body: (MapClient) async throws -> Value
-    ) async throws(BackendError) -> Value {
+    private func reading<Value: Sendable>(
+        _ deadline: Duration?, _ body: @escaping @Sendable (MapClient) async throws -> Value
+    ) async throws -> Value {
         try checkName()
         return try await MapClient.reading(.agent(name), backend.settings, deadline, body)
     }
 }
 
 extension MapClient {
-    /// Does `body` with a client, and throws nothing but our errors.
-    static func reading<Value>(
+    /// Does `body` with a client.
+    static func reading<Value: Sendable>(
         _ audience: Audience, _ settings: BackendConfiguration, _ deadline: Duration?,
-        _ body: (MapClient) async throws -> Value
-    ) async throws(BackendError) -> Value {
+        _ body: @escaping @Sendable (MapClient) async throws -> Value
+    ) async throws -> Value {
         let wait = ReplyWait(deadline.map { TimeSpan(milliseconds: $0.milliseconds) })
-        do {
-            return try await body(MapClient(settings, of: audience, wait))
-        } catch {
-            throw BackendError(error)
-        }
+        return try await Backend.call { try await body(MapClient(settings, of: audience, wait)) }
     }
 }
 

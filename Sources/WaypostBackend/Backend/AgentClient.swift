@@ -6,6 +6,9 @@ import WaypostMessages
 ///     let lights = backend.agent("kiosk-7")
 ///     try await lights.open("kiosk://orders/17")
 ///     let sum = try await lights.call("CalculatorService", "add", [2, 40], as: Int.self)
+///
+/// Every call ends with `CancellationError` when its task is cancelled, or when a graceful shutdown begins meanwhile; what
+/// was sent may run all the same.
 public struct AgentClient: Sendable {
     /// The agent's name.
     public let name: String
@@ -19,8 +22,8 @@ public struct AgentClient: Sendable {
     @discardableResult
     public func open(
         _ url: String, parameters: [String: JSONValue] = [:], _ options: SendOptions = SendOptions()
-    ) async throws(BackendError) -> OpenResult {
-        OpenResult(try await send(.open(url, parameters: parameters), options).result(), of: url)
+    ) async throws -> OpenResult {
+        OpenResult(try await perform(.open(url, parameters: parameters), options), of: url)
     }
 
     /// Calls a method of an exposed service, the arguments by position.
@@ -29,8 +32,8 @@ public struct AgentClient: Sendable {
     public func call<T: Decodable>(
         _ service: String, _ method: String, _ arguments: [JSONValue] = [], as type: T.Type,
         _ options: SendOptions = SendOptions()
-    ) async throws(BackendError) -> T {
-        try await send(.call(service, method, arguments), options).result().result(as: type)
+    ) async throws -> T {
+        try await perform(.call(service, method, arguments), options).result(as: type)
     }
 
     /// Calls a method of an exposed service, the arguments by label.
@@ -39,8 +42,8 @@ public struct AgentClient: Sendable {
     public func call<T: Decodable>(
         _ service: String, _ method: String, labeled arguments: [String: JSONValue], as type: T.Type,
         _ options: SendOptions = SendOptions()
-    ) async throws(BackendError) -> T {
-        try await send(.call(service, method, labeled: arguments), options).result().result(as: type)
+    ) async throws -> T {
+        try await perform(.call(service, method, labeled: arguments), options).result(as: type)
     }
 
     /// Calls a method of an exposed service; returns its result as JSON.
@@ -48,15 +51,15 @@ public struct AgentClient: Sendable {
     public func call(
         _ service: String, _ method: String, _ arguments: [JSONValue] = [],
         _ options: SendOptions = SendOptions()
-    ) async throws(BackendError) -> JSONValue {
-        try await send(.call(service, method, arguments), options).result().result
+    ) async throws -> JSONValue {
+        try await perform(.call(service, method, arguments), options).result
     }
 
     /// Changes what is shown: back, dismiss, to the root, to a tab.
     public func navigate(
         _ move: NavigationMove, _ options: SendOptions = SendOptions()
-    ) async throws(BackendError) {
-        _ = try await send(.navigate(move), options).result()
+    ) async throws {
+        _ = try await perform(.navigate(move), options)
     }
 
     /// Changes which events the agent publishes, for a time.
@@ -68,25 +71,22 @@ public struct AgentClient: Sendable {
     public func setLogLevel(
         _ level: AgentEvent.Level, tag: String? = nil, for duration: Duration = .seconds(600),
         _ options: SendOptions = SendOptions()
-    ) async throws(BackendError) {
-        _ = try await send(.log(level, tag: tag, for: duration), options).result()
+    ) async throws {
+        _ = try await perform(.log(level, tag: tag, for: duration), options)
     }
 
     /// Removes what the broker keeps of an agent that will not come back: its state, health, routes and map.
     ///
     /// - Throws: ``BackendError``; of kind `notSent` when it is online, of kind `denied` naming the topics that this
     ///   backend may not write.
-    public func forget() async throws(BackendError) {
+    public func forget() async throws {
         try checkName()
-        let left: [String]
-        do {
+        let left = try await Backend.call { [self] in
             let retired = try await RetiredAgent.find(name, backend.settings)
             guard retired.state?.isOnline != true else {
                 throw BackendError(.notSent, "\(name) is online; stop it before it is forgotten")
             }
-            left = try await retired.remove()
-        } catch {
-            throw BackendError(error)
+            return try await retired.remove()
         }
         guard left.isEmpty else {
             throw BackendError(
@@ -97,13 +97,13 @@ public struct AgentClient: Sendable {
     }
 
     /// Cancels a command of this backend that waits or runs.
-    public func cancel(_ id: String, _ options: SendOptions = SendOptions()) async throws(BackendError) {
-        _ = try await send(.cancel(id), options).result()
+    public func cancel(_ id: String, _ options: SendOptions = SendOptions()) async throws {
+        _ = try await perform(.cancel(id), options)
     }
 
     /// Asks for the health.
-    public func ping(_ options: SendOptions = SendOptions()) async throws(BackendError) -> AgentHealth {
-        AgentHealth(try await send(AgentCommand.ping, options).result().result)
+    public func ping(_ options: SendOptions = SendOptions()) async throws -> AgentHealth {
+        AgentHealth(try await perform(.ping, options).result)
     }
 
     /// Sends a command; what becomes of it is awaited there.
@@ -113,7 +113,17 @@ public struct AgentClient: Sendable {
         try send(Command(command, options, isSealed: backend.settings.signer != nil), options)
     }
 
-    func send(_ command: Command, _ options: SendOptions) throws(BackendError) -> PendingCommand {
+    /// Sends a command and waits for its result; in a task that was cancelled before, it sends nothing.
+    private func perform(_ command: AgentCommand, _ options: SendOptions) async throws -> CommandReply {
+        try await perform(Command(command, options, isSealed: backend.settings.signer != nil), options)
+    }
+
+    func perform(_ command: Command, _ options: SendOptions) async throws -> CommandReply {
+        try Task.checkCancellation()
+        return try await send(command, options).result()
+    }
+
+    private func send(_ command: Command, _ options: SendOptions) throws(BackendError) -> PendingCommand {
         try checkName()
         let settings = backend.settings
         let sealed = try SealedCommand(command, to: name, from: settings.name, signer: settings.signer)

@@ -7,8 +7,8 @@ extension Backend {
     /// All agents that the broker knows, those that need attention first.
     ///
     /// - Throws: ``BackendError`` when the broker does not show them, or has not sent all in time.
-    public func agents(within limit: Duration = .seconds(10)) async throws(BackendError) -> [AgentStatus] {
-        do {
+    public func agents(within limit: Duration = .seconds(10)) async throws -> [AgentStatus] {
+        try await Backend.call { [settings] in
             let (roster, isComplete) = try await RosterReader(settings).roster(within: limit)
             guard isComplete else {
                 throw BackendError(
@@ -16,8 +16,6 @@ extension Backend {
                 )
             }
             return roster.summaries().map(AgentStatus.init)
-        } catch {
-            throw BackendError(error)
         }
     }
 

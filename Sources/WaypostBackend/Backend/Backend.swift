@@ -14,6 +14,9 @@ import WaypostMessages
 ///     try await ServiceGroup(services: [backend, server], logger: logger).run()
 ///
 /// Or for the time of a task, with ``with(_:_:)``.
+///
+/// Every call of it, of its agents and groups ends with `CancellationError` when its task is cancelled, or when a graceful
+/// shutdown begins meanwhile.
 public final class Backend: Service {
     /// The connection's settings, shared by all that is read and sent.
     package let settings: BackendConfiguration
@@ -59,8 +62,9 @@ public final class Backend: Service {
     /// Waits until there is a connection.
     ///
     /// - Throws: ``BackendError`` of kind `noBroker` when there is none in time.
-    public func waitUntilConnected(within limit: Duration = .seconds(10)) async throws(BackendError) {
-        if await link.connected(until: .now + limit) == nil {
+    public func waitUntilConnected(within limit: Duration = .seconds(10)) async throws {
+        try await Backend.call { [link] in
+            guard try await link.connected(until: .now + limit) == nil else { return }
             throw BackendError(.noBroker, "no broker: \(link.reason.map { "\($0)" } ?? "no answer")")
         }
     }

@@ -23,7 +23,7 @@ extension GroupClient {
     /// - Throws: ``BackendError`` when nothing was asked, or no member is known.
     public func maps(
         layer: String? = nil, deadline: Duration? = nil
-    ) async throws(BackendError) -> GroupAnswers<AgentMaps> {
+    ) async throws -> GroupAnswers<AgentMaps> {
         try await reading(deadline) { try await GroupAnswers($0.maps(layer: layer)) { $1 } }
     }
 
@@ -35,7 +35,7 @@ extension GroupClient {
     /// - Throws: ``BackendError`` when nothing was asked, or no member is known.
     public func mapHistory(
         layer: String? = nil, deadline: Duration? = nil
-    ) async throws(BackendError) -> GroupAnswers<MapHistory> {
+    ) async throws -> GroupAnswers<MapHistory> {
         try await reading(deadline) {
             try await GroupAnswers($0.history(layer: layer)) { MapHistory(agent: $0, versions: $1) }
         }
@@ -45,7 +45,7 @@ extension GroupClient {
     ///
     /// - Returns: One ``MapDiff`` for all members with the same routes and maps, and those of which it is not known.
     /// - Throws: ``BackendError``; of kind `unknownReceiver` when no agent is in the group.
-    public func diff(_ relocation: Relocation) async throws(BackendError) -> MapPlan {
+    public func diff(_ relocation: Relocation) async throws -> MapPlan {
         try checkIsMap(relocation)
         let plan = try await reading(nil) { try await $0.plan(relocation) }
         try plan.checkMembers()
@@ -85,7 +85,7 @@ extension GroupClient {
     /// - Throws: ``BackendError``; of kind `notSent` when no member keeps it, or members have different ones.
     public func previousMap(
         revision: Int64? = nil, deadline: Duration? = nil
-    ) async throws(BackendError) -> MapUndo {
+    ) async throws -> MapUndo {
         try await reading(deadline) { try await $0.undo(to: revision) }
     }
 
@@ -99,7 +99,7 @@ extension GroupClient {
     @discardableResult
     public func undoMap(
         to revision: Int64? = nil, deadline: Duration? = nil
-    ) async throws(BackendError) -> GroupAnswers<RelocationAnswer> {
+    ) async throws -> GroupAnswers<RelocationAnswer> {
         let undo = try await previousMap(revision: revision, deadline: deadline)
         return try await relocate(undo.relocation, deadline: deadline)
     }
@@ -110,9 +110,9 @@ extension GroupClient {
         }
     }
 
-    private func reading<Value>(
-        _ deadline: Duration?, _ body: (MapClient) async throws -> Value
-    ) async throws(BackendError) -> Value {
+    private func reading<Value: Sendable>(
+        _ deadline: Duration?, _ body: @escaping @Sendable (MapClient) async throws -> Value
+    ) async throws -> Value {
         try checkName()
         return try await MapClient.reading(.group(name), backend.settings, deadline, body)
     }

@@ -13,7 +13,7 @@ extension GroupClient {
     /// - Throws: ``BackendError``.
     public func planRollout(
         _ relocation: Relocation, id: String, _ options: RolloutOptions = RolloutOptions()
-    ) async throws(BackendError) -> RolloutPlan {
+    ) async throws -> RolloutPlan {
         try await rollout { try await RolloutPlanner($0, group: name, options).plan(relocation, id: id) }
     }
 
@@ -32,7 +32,7 @@ extension GroupClient {
     public func rollOut(
         _ relocation: Relocation, id: String, _ options: RolloutOptions = RolloutOptions(),
         because why: String? = nil, observe: @escaping @Sendable (RolloutStatus) -> Void = { _ in }
-    ) async throws(BackendError) -> RolloutOutcome {
+    ) async throws -> RolloutOutcome {
         guard Name.isValid(id) else {
             throw BackendError(.invalid, "an id is 1 to 64 characters of A-Z a-z 0-9 _ -; found \(id.quoted)")
         }
@@ -52,7 +52,7 @@ extension GroupClient {
     public func resumeRollout(
         _ options: RolloutOptions = RolloutOptions(),
         observe: @escaping @Sendable (RolloutStatus) -> Void = { _ in }
-    ) async throws(BackendError) -> RolloutOutcome {
+    ) async throws -> RolloutOutcome {
         try await rollout {
             try await RolloutController($0, group: name, options, observe: observe).run(.resume).outcome
         }
@@ -62,7 +62,7 @@ extension GroupClient {
     ///
     /// - Throws: ``BackendError``; of kind `notSent` when there is none.
     @discardableResult
-    public func pauseRollout(because why: String) async throws(BackendError) -> RolloutOutcome {
+    public func pauseRollout(because why: String) async throws -> RolloutOutcome {
         try await rollout {
             try await RolloutController($0, group: name, RolloutOptions()).run(.pause(why: why)).outcome
         }
@@ -74,7 +74,7 @@ extension GroupClient {
     @discardableResult
     public func takeRolloutBack(
         because why: String, observe: @escaping @Sendable (RolloutStatus) -> Void = { _ in }
-    ) async throws(BackendError) -> RolloutOutcome {
+    ) async throws -> RolloutOutcome {
         try await rollout {
             try await RolloutController($0, group: name, RolloutOptions(), observe: observe)
                 .run(.takeBack(why: why)).outcome
@@ -82,7 +82,7 @@ extension GroupClient {
     }
 
     /// What the roll-out looks like; nil when there was none.
-    public func rolloutStatus() async throws(BackendError) -> RolloutStatus? {
+    public func rolloutStatus() async throws -> RolloutStatus? {
         try await rollout { try await RolloutReader($0, group: name).status() }
     }
 
@@ -104,18 +104,14 @@ extension GroupClient {
     }
 
     /// What became of the last roll-outs, checked.
-    public func rolloutHistory() async throws(BackendError) -> RolloutHistory {
+    public func rolloutHistory() async throws -> RolloutHistory {
         try await rollout { try await RolloutReader($0, group: name).history() }
     }
 
-    private func rollout<Value>(
-        _ body: (BackendConfiguration) async throws -> Value
-    ) async throws(BackendError) -> Value {
+    private func rollout<Value: Sendable>(
+        _ body: @escaping @Sendable (BackendConfiguration) async throws -> Value
+    ) async throws -> Value {
         try checkName()
-        do {
-            return try await body(backend.settings)
-        } catch {
-            throw BackendError(error)
-        }
+        return try await Backend.call { [settings = backend.settings] in try await body(settings) }
     }
 }

@@ -26,22 +26,22 @@ public struct GroupClient: Sendable {
     /// - Throws: ``BackendError`` when nothing was sent, or no member is known.
     public func send(
         _ command: AgentCommand, _ options: SendOptions = SendOptions()
-    ) async throws(BackendError) -> Answer {
+    ) async throws -> Answer {
         try checkName()
         let settings = backend.settings
         let content = try Command(command, options, isSealed: settings.signer != nil)
         let request = try CommandRequest(
             content, to: .group(name), settings, signer: settings.signer,
             ReplyWait(options.deadline.map { TimeSpan(milliseconds: $0.milliseconds) }))
-        var answer = Answer()
-        do {
-            _ = try await request.perform { answer.replies.append(CommandReply($0)) }
-        } catch {
-            let error = BackendError(error)
-            guard error.kind == .noReply, !error.silent.isEmpty else { throw error }
-            answer.silent = error.silent
+        return try await Backend.call {
+            var answer = Answer()
+            do {
+                _ = try await request.perform { answer.replies.append(CommandReply($0)) }
+            } catch let error as BackendError where error.kind == .noReply && !error.silent.isEmpty {
+                answer.silent = error.silent
+            }
+            return answer
         }
-        return answer
     }
 
     func checkName() throws(BackendError) {

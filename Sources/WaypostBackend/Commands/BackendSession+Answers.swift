@@ -44,7 +44,7 @@ extension BackendSession {
             if !isLookedAt, diagnosis.isKnownOffline {
                 // Its health, which comes after this, may say that it came back.
                 isLookedAt = true
-                _ = await fence()
+                _ = try await fence()
                 alarm(after: Self.graceOfRetained)
             }
             if case .message(let message) = try await next() {

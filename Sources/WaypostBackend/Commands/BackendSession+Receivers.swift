@@ -37,7 +37,7 @@ extension BackendSession {
     private func refuse(unknown name: String, _ kind: String, among names: (Roster) -> [String]) async throws
     {
         var roster = Roster(topics: topics)
-        if await subscribe(topics.state(of: "+")), await subscribe(topics.health(of: "+")) {
+        if try await subscribe(topics.state(of: "+")), try await subscribe(topics.health(of: "+")) {
             _ = try await readRetained(within: Self.patience) { roster.saw($0) }
         }
         let names = names(roster)

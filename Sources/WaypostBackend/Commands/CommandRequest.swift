@@ -15,6 +15,8 @@ package struct CommandRequest: Sendable {
     private let signer: Signer?
     /// Whether it is checked against the agent's contract first.
     private let isChecked: Bool
+    /// Whether it only asks, so that nothing comes of it.
+    private var isQuestion = false
 
     /// - Throws: ``BackendError`` when it can't be signed.
     package init(
@@ -33,6 +35,7 @@ package struct CommandRequest: Sendable {
     ) throws(BackendError) {
         try self.init(
             Command(sending: operation, isTimed: signer != nil), to: audience, settings, signer: signer, wait)
+        isQuestion = true
     }
 
     /// Sends the command and hands over each terminal reply as it comes.
@@ -103,7 +106,7 @@ package struct CommandRequest: Sendable {
             let found = await situationInNewSession()
             error.description += "; \(found ?? "\(command.id) was sent\(advice)")"
             throw error
-        } catch is CancellationError {
+        } catch is CancellationError where !isQuestion {
             let found = await Task { await situation(in: session) }.value
             settings.logger.notice("\(found ?? "\(command.id) was sent\(advice)")")
             throw CancellationError()

@@ -17,9 +17,11 @@ struct Delivery: Sendable {
     let deadline: Duration?
     /// Whether an agent that is offline is waited for.
     let isPatient: Bool
-    let progress = CommandProgress()
+    /// Whether the agent has taken it: true as soon as it said so, false when it ended before.
+    let isAccepted = Promise<Bool>()
 
-    func run() async throws(BackendError) -> CommandReply {
+    /// - Throws: ``BackendError``; `CancellationError` when the task is cancelled.
+    func run() async throws -> CommandReply {
         let started = ContinuousClock.now
         let rest = Duration.milliseconds(max(0, command.forgottenAt - WallClock.now()))
         let end = started + min(deadline ?? rest, rest)
@@ -30,7 +32,7 @@ struct Delivery: Sendable {
         var sentOn: Int?
         var (next, look) = (end, min(end, started + Self.lookAfter))
         while ContinuousClock.now < end, !link.isStopped {
-            if let current = await link.connected(until: end),
+            if let current = try await link.connected(until: end),
                 current.number != sentOn || ContinuousClock.now >= next
             {
                 try await publish()
@@ -38,7 +40,7 @@ struct Delivery: Sendable {
             }
             if presence == nil, ContinuousClock.now >= look {
                 look = end
-                presence = await watch(queue)
+                presence = try await watch(queue)
                 queue.alarm()
             }
             let alarm = Task { [due = min(end, next, look)] in
@@ -56,18 +58,16 @@ struct Delivery: Sendable {
             case .alarm?:
                 guard presence != nil, !isPatient, diagnosis.isKnownOffline else { continue }
                 throw BackendError(.noReply, diagnosis.explanation(after: nil), id: command.id)
-            case nil:
-                throw BackendError(
-                    .noReply, "the task that waited for \(command.id) was cancelled", id: command.id)
+            case nil: throw CancellationError()
             }
         }
         throw silence(diagnosis, wasSent: sentOn != nil)
     }
 
     /// Has the queue take what the broker knows of the agent, and what becomes of it.
-    private func watch(_ queue: MessageQueue) async -> SharedReader? {
+    private func watch(_ queue: MessageQueue) async throws -> SharedReader? {
         let filters = NoReplyDiagnosis.filters(of: .agent(command.agent), settings.topics)
-        let reader = await link.open(
+        let reader = try await link.open(
             queue, filters.map { Subscription($0) }, within: .seconds(2), lasts: true)?
             .reader
         // What is retained comes before the answer to one more request.
@@ -75,11 +75,11 @@ struct Delivery: Sendable {
         return reader
     }
 
-    private func publish() async throws(BackendError) {
+    private func publish() async throws {
         var properties = MQTTProperties()
         properties.messageExpiry = UInt32(clamping: max(1, (command.expires - WallClock.now() + 999) / 1000))
         let topic = settings.topics.command(to: .agent(command.agent), from: settings.name)
-        switch await link.publish(.json(topic, Array(command.payload.utf8), properties: properties)) {
+        switch try await link.publish(.json(topic, Array(command.payload.utf8), properties: properties)) {
         case .acknowledged, .lost: break
         case .refused(let code):
             throw BackendError(
@@ -96,7 +96,7 @@ struct Delivery: Sendable {
         guard case (command.agent, .reply)? = settings.topics.outbound(message.topic),
             let reply = message.json.flatMap({ try? Reply($0) }), reply.id == command.id
         else { return nil }
-        progress.accept()
+        isAccepted.fulfill(true)
         guard reply.status != .accepted else { return nil }
         return CommandReply(
             AgentReply(
@@ -118,39 +118,5 @@ struct Delivery: Sendable {
         }
         let limit = deadline.map { TimeText.span($0.milliseconds) }
         return BackendError(.noReply, "\(diagnosis.explanation(after: limit)) (\(id))", id: id)
-    }
-}
-
-/// What is known of a command on its way: whether the agent has taken it.
-final class CommandProgress: Sendable {
-    private struct State {
-        var isAccepted = false
-        var hasEnded = false
-        var waiting: [CheckedContinuation<Bool, Never>] = []
-    }
-
-    private let state = Guarded(State())
-
-    func accept() { change { $0.isAccepted = true } }
-    func end() { change { $0.hasEnded = true } }
-
-    func accepted() async -> Bool {
-        await withCheckedContinuation { continuation in
-            let known = state.withLock { state -> Bool? in
-                if state.isAccepted || state.hasEnded { return state.isAccepted }
-                state.waiting.append(continuation)
-                return nil
-            }
-            if let known { continuation.resume(returning: known) }
-        }
-    }
-
-    private func change(_ change: (inout State) -> Void) {
-        let (waiting, isAccepted) = state.withLock { state in
-            change(&state)
-            defer { state.waiting = [] }
-            return (state.waiting, state.isAccepted)
-        }
-        for continuation in waiting { continuation.resume(returning: isAccepted) }
     }
 }

@@ -12,7 +12,7 @@ extension BackendSession {
         let end = ContinuousClock.now + limit
         let roundTrip = Guarded<Duration?>(nil)
         let fence = Task {
-            let time = await self.fence()
+            guard let time = try? await self.fence() else { return }
             roundTrip.withLock { $0 = time }
             // Behind the answer, so that it is known when the alarm is read.
             if !Task.isCancelled { self.alarm(after: .zero) }
@@ -44,7 +44,7 @@ extension BackendSession {
 
     /// Reads what the broker sent before its answer to one more request.
     package func readUpToFence(_ saw: (MQTTMessage) -> Void) async throws {
-        guard await fence() != nil else { return }
+        guard try await fence() != nil else { return }
         alarm(after: .zero)
         while case .message(let message) = try await next() { saw(message) }
     }

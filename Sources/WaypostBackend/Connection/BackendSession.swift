@@ -37,8 +37,7 @@ package final class BackendSession: Sendable {
         let answers: [SubscriptionResult]
         if let link = settings.shared {
             let queue = MessageQueue(limit: messageLimit, byteLimit: byteLimit)
-            guard let opened = await link.open(queue, configuration.subscriptions, within: limit) else {
-                try Task.checkCancellation()
+            guard let opened = try await link.open(queue, configuration.subscriptions, within: limit) else {
                 throw BackendError(.noBroker, "no broker: \(link.reason.map { "\($0)" } ?? "no answer")")
             }
             (session, answers) = opened
@@ -103,7 +102,8 @@ package final class BackendSession: Sendable {
 
     /// Publishes and waits until the broker has it.
     ///
-    /// - Throws: ``BackendError`` when the broker refuses the message, or when the connection was lost.
+    /// - Throws: ``BackendError`` when the broker refuses the message, or when the connection was lost;
+    ///   `CancellationError` when the task is cancelled.
     package func publish(_ message: MQTTMessage) async throws {
         let result: PublishReceipt.Result
         do {
@@ -124,8 +124,10 @@ package final class BackendSession: Sendable {
     }
 
     /// Subscribes to one more filter; false when the broker refuses it.
-    package func subscribe(_ filter: String) async -> Bool {
-        let results = try? await session.subscribe([Self.subscription(filter, topics)])
+    ///
+    /// - Throws: `CancellationError` when the task is cancelled.
+    package func subscribe(_ filter: String) async throws -> Bool {
+        let results = try await answers(to: Self.subscription(filter, topics))
         return results?.allSatisfy(\.isGranted) ?? false
     }
 
@@ -134,11 +136,22 @@ package final class BackendSession: Sendable {
     /// What a broker sends is in order, so the answer to one more SUBSCRIBE comes behind it.
     ///
     /// - Returns: how long the answer took; nil when none came.
-    package func fence() async -> Duration? {
+    /// - Throws: `CancellationError` when the task is cancelled.
+    package func fence() async throws -> Duration? {
         let start = ContinuousClock.now
         // Whether it is granted does not matter; what a sender may read in any case is least remarkable.
-        let answer = try? await session.subscribe([Subscription(topics.reply(of: "+", to: sender))])
+        let answer = try await answers(to: Subscription(topics.reply(of: "+", to: sender)))
         return answer.map { _ in ContinuousClock.now - start }
+    }
+
+    /// Nil when the connection ended, or there was no answer in time.
+    private func answers(to subscription: Subscription) async throws -> [SubscriptionResult]? {
+        do {
+            return try await session.subscribe([subscription])
+        } catch {
+            try Task.checkCancellation()
+            return nil
+        }
     }
 
     /// The next message, or the alarm set with ``alarm(after:)``; for one reader.

@@ -8,8 +8,9 @@ protocol SessionTransport: Sendable {
     var endReason: DisconnectReason? { get }
     var droppedMessages: Int { get }
     var skippedMessages: Int { get }
-    func publish(_ message: MQTTMessage) async throws(MQTTSessionError) -> PublishReceipt.Result
-    func subscribe(_ subscriptions: [Subscription]) async throws(MQTTSessionError) -> [SubscriptionResult]
+    /// - Throws: ``MQTTSessionError``; `CancellationError` when the task is cancelled.
+    func publish(_ message: MQTTMessage) async throws -> PublishReceipt.Result
+    func subscribe(_ subscriptions: [Subscription]) async throws -> [SubscriptionResult]
     func disconnect(within limit: Duration) async
 }
 
@@ -32,17 +33,15 @@ final class SharedReader: SessionTransport {
     var droppedMessages: Int { queue.dropped }
     var skippedMessages: Int { 0 }
 
-    func publish(_ message: MQTTMessage) async throws(MQTTSessionError) -> PublishReceipt.Result {
-        let result = await link.publish(message)
-        if case .lost = result { throw endReason.map { .ended($0) } ?? .closed }
+    func publish(_ message: MQTTMessage) async throws -> PublishReceipt.Result {
+        let result = try await link.publish(message)
+        if case .lost = result { throw endReason.map { .ended($0) } ?? MQTTSessionError.closed }
         return result
     }
 
-    func subscribe(
-        _ subscriptions: [Subscription]
-    ) async throws(MQTTSessionError) -> [SubscriptionResult] {
-        guard let results = await link.subscribe(id, subscriptions) else {
-            throw endReason.map { .ended($0) } ?? .noAnswer
+    func subscribe(_ subscriptions: [Subscription]) async throws -> [SubscriptionResult] {
+        guard let results = try await link.subscribe(id, subscriptions) else {
+            throw endReason.map { .ended($0) } ?? MQTTSessionError.noAnswer
         }
         return results
     }

@@ -32,8 +32,8 @@ package final class SharedLink: MQTTLinkDelegate {
         var uses: [String: Int] = [:]
         /// Who waits for the replies to a command, by its id; the same one can be sent twice at once.
         var replies: [String: [UInt64: MessageQueue]] = [:]
-        var publishing: [UInt64: CheckedContinuation<PublishReceipt.Result, Never>] = [:]
-        var connecting: [UInt64: CheckedContinuation<Void, Never>] = [:]
+        var publishing: [UInt64: Promise<PublishReceipt.Result>] = [:]
+        var connecting: [UInt64: OneShotEvent] = [:]
         var last: UInt64 = 0
 
         mutating func next() -> UInt64 {
@@ -83,36 +83,24 @@ package final class SharedLink: MQTTLinkDelegate {
     var reason: DisconnectReason? { state.withLock { $0.reason } }
     var isStopped: Bool { state.withLock { $0.isStopped } }
 
-    /// Waits for a connection; nil when there is none by then, when the link was stopped, or on cancellation.
-    func connected(until end: ContinuousClock.Instant) async -> Current? {
+    /// Waits for a connection; nil when there is none by then, or when the link was stopped.
+    ///
+    /// - Throws: `CancellationError` when the task is cancelled.
+    func connected(until end: ContinuousClock.Instant) async throws -> Current? {
         if let current { return current }
-        let id = state.withLock { $0.next() }
-        let alarm = Task { [weak self] in
-            try? await Task.sleep(until: end)
-            self?.wake(id)
+        let wake = OneShotEvent()
+        let id = state.withLock { state -> UInt64? in
+            guard state.current == nil, !state.isStopped else { return nil }
+            let id = state.next()
+            state.connecting[id] = wake
+            return id
         }
-        defer { alarm.cancel() }
-        await withTaskCancellationHandler {
-            await withCheckedContinuation { continuation in
-                let isOver = state.withLock { state in
-                    if state.current != nil || state.isStopped || Task.isCancelled
-                        || ContinuousClock.now >= end
-                    {
-                        return true
-                    }
-                    state.connecting[id] = continuation
-                    return false
-                }
-                if isOver { continuation.resume() }
-            }
-        } onCancel: {
-            wake(id)
+        guard let id else { return current }
+        let alarm = Task {
+            try await Task.sleep(until: end)
+            wake.fire()
         }
         return current
-    }
-
-    private func wake(_ id: UInt64) {
-        state.withLock { $0.connecting.removeValue(forKey: id) }?.resume()
     }
 
     // MARK: Readers
@@ -122,27 +110,31 @@ package final class SharedLink: MQTTLinkDelegate {
     /// - Parameter lasts: Whether it goes on over lost connections, rather than end with the first.
     func open(
         _ queue: MessageQueue, _ subscriptions: [Subscription], within limit: Duration, lasts: Bool = false
-    ) async -> (reader: SharedReader, answers: [SubscriptionResult])? {
-        guard let current = await connected(until: .now + limit) else { return nil }
+    ) async throws -> (reader: SharedReader, answers: [SubscriptionResult])? {
+        guard let current = try await connected(until: .now + limit) else { return nil }
         let id = state.withLock { state in
             let id = state.next()
+        await wake.waitUnlessCancelled()
+        alarm.cancel()
+        state.withLock { $0.connecting[id] = nil }
+        try Task.checkCancellation()
             state.readers[id] = Reader(filters: [:], queue: queue, lasts: lasts)
             return id
         }
         let reader = SharedReader(self, id, queue, current.connection)
         guard !subscriptions.isEmpty else { return (reader, []) }
-        guard let answers = await subscribe(id, subscriptions) else { return nil }
+        guard let answers = try await subscribe(id, subscriptions) else { return nil }
         return (reader, answers)
     }
 
-    func subscribe(_ id: UInt64, _ subscriptions: [Subscription]) async -> [SubscriptionResult]? {
+    func subscribe(_ id: UInt64, _ subscriptions: [Subscription]) async throws -> [SubscriptionResult]? {
         state.withLock { state in
             for filter in subscriptions.map(\.filter) where state.readers[id]?.filters[filter] == nil {
                 state.readers[id]?.filters[filter] = TopicFilter(filter)
                 state.uses[filter, default: 0] += 1
             }
         }
-        return await link.withLock(\.self)?.subscribe(subscriptions)
+        return try await link.withLock(\.self)?.subscribe(subscriptions)
     }
 
     func remove(_ id: UInt64) {
@@ -184,17 +176,17 @@ package final class SharedLink: MQTTLinkDelegate {
     // MARK: Publishing
 
     /// Publishes and waits until the broker has it.
-    func publish(_ message: MQTTMessage) async -> PublishReceipt.Result {
+    ///
+    /// - Throws: `CancellationError` when the task is cancelled, and nothing is sent when it was before.
+    func publish(_ message: MQTTMessage) async throws -> PublishReceipt.Result {
+        try Task.checkCancellation()
         guard let link = link.withLock(\.self) else { return .lost }
-        return await withCheckedContinuation { continuation in
-            let token = state.withLock { state -> UInt64? in
-                guard !state.isStopped else { return nil }
-                let token = state.next()
-                state.publishing[token] = continuation
-                return token
-            }
-            guard let token else { return continuation.resume(returning: .lost) }
-            link.publish([OutgoingMessage(token: token, message: message)])
+        let receipt = Promise<PublishReceipt.Result>()
+        let token = state.withLock { state -> UInt64? in
+            guard !state.isStopped else { return nil }
+            let token = state.next()
+            state.publishing[token] = receipt
+            return token
         }
     }
 
@@ -208,12 +200,15 @@ package final class SharedLink: MQTTLinkDelegate {
             defer { state.connecting = [:] }
             return (Array(state.connecting.values), state.replies.values.flatMap(\.values))
         }
-        for continuation in waiting { continuation.resume() }
+        for event in waiting { event.fire() }
         for queue in replies { queue.alarm() }
     }
 
     package func link(received batch: [MQTTMessage]) -> BatchDecision {
         let messages = batch.map { (message: $0, levels: TopicFilter.levels(of: $0.topic), id: replyID($0)) }
+        guard let token else { return .lost }
+        link.publish([OutgoingMessage(token: token, message: message)])
+        return try await receipt.value()
         let deliveries = state.withLock { state in
             messages.flatMap { message, levels, id in
                 let readers = state.readers.values.filter { reader in
@@ -237,7 +232,7 @@ package final class SharedLink: MQTTLinkDelegate {
         let waiters = state.withLock { state in
             receipts.map { (state.publishing.removeValue(forKey: $0.token), $0.result) }
         }
-        for (waiter, result) in waiters { waiter?.resume(returning: result) }
+        for (waiter, result) in waiters { waiter?.fulfill(result) }
     }
 
     package func linkDidDisconnect(_ reason: DisconnectReason) { ended(reason) }
@@ -260,8 +255,8 @@ package final class SharedLink: MQTTLinkDelegate {
         }
         for queue in readers { queue.finish() }
         for queue in replies { queue.alarm() }
-        for continuation in waiting { continuation.resume() }
-        for continuation in lost { continuation.resume(returning: .lost) }
+        for event in waiting { event.fire() }
+        for receipt in lost { receipt.fulfill(.lost) }
     }
 }
 

@@ -50,7 +50,7 @@ package struct MapPlanner {
             plan.members = members(of: roster)
             guard !plan.members.isEmpty else {
                 guard plan.seesMembers else { return plan }
-                if case .agent = audience, await session.subscribe(topics.state(of: "+")) {
+                if case .agent = audience, try await session.subscribe(topics.state(of: "+")) {
                     _ = try await session.readRetained(within: Self.limit) { roster.saw($0) }
                 }
                 plan.nearest = nearest(in: roster)
@@ -59,8 +59,8 @@ package struct MapPlanner {
             let read = Array(plan.members.prefix(Self.maximumRead))
             if case .group = audience {
                 for agent in read {
-                    _ = await session.subscribe(topics.routes(of: agent))
-                    _ = await session.subscribe(topics.contract(of: agent))
+                    _ = try await session.subscribe(topics.routes(of: agent))
+                    _ = try await session.subscribe(topics.contract(of: agent))
                 }
                 _ = try await session.readRetained(within: Self.limit) { documents.saw($0) }
             }

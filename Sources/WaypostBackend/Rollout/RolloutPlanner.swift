@@ -140,7 +140,10 @@ package struct RolloutPlanner {
             let online = build.agents.filter { fleet.agents[$0]?.isOnline == true }
             for agent in online.prefix(3) {
                 guard let layers = try? await reader.layers(of: .agent(agent)).values.first?.value.layers
-                else { continue }
+                else {
+                    try Task.checkCancellation()
+                    continue
+                }
                 build.diff = MapDiff(
                     of: document, isPatch: false, to: "@\(group)", over: layers.map(\.wire),
                     contract(kind, documents, of: agent))

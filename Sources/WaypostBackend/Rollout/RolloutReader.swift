@@ -200,7 +200,7 @@ package struct RolloutReader: Sendable {
             if kept.slots.isEmpty {
                 // Some brokers keep nothing for a filter with a wildcard.
                 for slot in 0..<RolloutAudit.ring {
-                    _ = await session.subscribe(topics.audit(of: group, slot: slot))
+                    _ = try await session.subscribe(topics.audit(of: group, slot: slot))
                 }
                 try await read(&kept, in: session)
             }
@@ -210,7 +210,7 @@ package struct RolloutReader: Sendable {
                 let known = kept
                 try await Task.sleep(for: Self.pauseOfReading)
                 for filter in [topics.audits(of: group), topics.rollout(of: group)] {
-                    _ = await session.subscribe(filter)
+                    _ = try await session.subscribe(filter)
                 }
                 try await read(&kept, in: session)
                 history = kept.history

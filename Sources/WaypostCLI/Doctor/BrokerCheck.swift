@@ -30,7 +30,7 @@ struct BrokerCheck {
                 signs.saw(message)
             }
             if signs.version == .v311 {
-                signs.keepsOwnFilter = await !session.subscribe(BrokerEngine.ownFilter)
+                signs.keepsOwnFilter = try await !session.subscribe(BrokerEngine.ownFilter)
             }
             let online = roster.members.filter { $0.value.isOnline == true }
             // One that is well, so that what is found is not about the agent.
@@ -200,7 +200,7 @@ struct BrokerCheck {
     /// Why an agent that answers has no retained state among those that came for `+`.
     private func retained(_ target: String, _ session: BackendSession) async throws -> DoctorFinding {
         let topic = topics.state(of: target)
-        guard await session.subscribe(topic) else {
+        guard try await session.subscribe(topic) else {
             return DoctorFinding("retained", .skipped, "\(sender) may not read \(topic)")
         }
         let came = try await session.wait(Self.patience) { $0.topic == topic && $0.retain }

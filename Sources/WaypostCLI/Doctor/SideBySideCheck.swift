@@ -16,7 +16,7 @@ struct SideBySideCheck {
         else { return nil }
         let second = try? await BackendSession.connect(settings, required: [])
         // The broker has answered the second one: what it does to the first it has done by now.
-        let isAlone = second != nil ? await first.fence() == nil : false
+        let isAlone = second == nil ? false : (try? await first.fence()) == nil
         await second?.close()
         await first.close()
         guard isAlone else { return nil }

@@ -74,7 +74,7 @@ struct WatchFeed {
 
     /// Asks for the failures of the last hour, once it is known who is there.
     private func askForFailures(_ session: BackendSession, _ state: WatchState) async {
-        guard await session.fence() != nil, !Task.isCancelled else { return }
+        guard (try? await session.fence()) != nil else { return }
         guard state.content.model.roster.members.count <= Self.mostAsked else {
             return state.change {
                 $0.model.unaskedPast = "more than \(Self.mostAsked) agents: those before were not asked for"

@@ -96,7 +96,7 @@ final class FleetReader: Service {
         do {
             connected()
             var denied: [String] = []
-            for filter in useful where await !session.subscribe(filter) { denied.append(filter) }
+            for filter in useful where try await !session.subscribe(filter) { denied.append(filter) }
             connectionState.withLock { [denied] connection in
                 connection = Connection(
                     broker: session.connection.broker.description, since: WallClock.now(),

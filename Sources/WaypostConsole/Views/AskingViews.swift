@@ -104,7 +104,7 @@ struct AskingViews: Sendable {
             } else if seen == nil {
                 reason = .string("\(name) does not know it: it never came, or was forgotten")
             }
-        } catch {
+        } catch let error as BackendError {
             reason = .string(error.description)
         }
         return [

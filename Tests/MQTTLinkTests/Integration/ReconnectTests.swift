@@ -222,7 +222,7 @@ struct ReconnectTests {
         defer { broker.end() }
         try await withLink(try .test(broker)) { link, recorder in
             try await recorder.connected()
-            let answers = await link.subscribe([Subscription("late")])
+            let answers = try await link.subscribe([Subscription("late")])
             #expect(answers?.map(\.isGranted) == [true])
             try await broker.restart()
             try await recorder.connectedAgain()
