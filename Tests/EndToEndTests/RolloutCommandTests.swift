@@ -269,8 +269,11 @@ struct RolloutCommandTests {
         }
         await backend.disconnect()
         let plan = try await scene.run("rollout", "plan", "--group", "lobby", "--file", scene.next)
-        #expect(plan.status == 0 && plan.output.contains { $0.contains("is not known") }, "\(plan)")
-        let ending = try await scene.start().ending()
+        #expect(plan.status == 3 && plan.output.contains { $0.contains("is not known") }, "\(plan)")
+        let unasked = try await scene.start().ending()
+        #expect(
+            unasked.status == 1 && unasked.errorLines.contains { $0.contains("--unchecked") }, "\(unasked)")
+        let ending = try await scene.start(dwell: "1s", "--unchecked").ending()
         #expect(ending.status == 0 && ending.output.last == "done", "\(ending)")
     }
 

@@ -58,7 +58,8 @@ struct `Snippets on maps` {
             logger.error("would be refused: \(refusal.code): \(refusal.detail)")
             return nil
         }
-        return try await agent.relocate(map)
+        // What goes, and what has no effect, is meant.
+        return try await agent.relocate(map, allowing: [.loss, .inactive])
     }
     // end snippet
 
@@ -89,8 +90,9 @@ struct `Snippets on maps` {
         refused: [String], silent: [String]
     ) {
         let plan = try await lobby.diff(map)
-        guard plan.disappearing == 0, !plan.isRefused else { return (plan.diffs.flatMap(\.agents), []) }
-        let sent = try await lobby.relocate(map)
+        for objection in plan.objections { logger.warning("\(objection.kind): \(objection.text)") }
+        guard plan.objections.allSatisfy({ $0.kind == .inactive }) else { return (plan.members, []) }
+        let sent = try await lobby.relocate(map, allowing: [.inactive])
         return (sent.values.filter { !$0.isApplied }.map(\.agent), sent.silent.map(\.name))
     }
 
@@ -146,7 +148,8 @@ struct `Snippets on maps` {
             let agent = backend.agent("k1")
             #expect(try await agent.maps().layers.isEmpty)
             #expect(try await repair(agent))
-            let sent = try await agent.relocate(.map(Self.first, revision: 1, by: "eva"))
+            let sent = try await agent.relocate(
+                .map(Self.first, revision: 1, by: "eva"), allowing: [.inactive, .loss])
             #expect(sent.isApplied && sent.entries == 3 && sent.omitted == 0)
             #expect(sent.inactive.map(\.number) == [3] && sent.inactive.first?.layer == "agent")
             // The new map has emptied the patch; now the patch leads to what the map redirects.
@@ -172,7 +175,7 @@ struct `Snippets on maps` {
                 Relocation(
                     document: Array(
                         #"{"type":"map","rev":7,"entries":[{"routerType":1,"orginPath":"scheme://services/x","targetPath":"scheme://services"}]}"#
-                            .utf8)))
+                            .utf8)), allowing: [.loss, .refused])
             #expect(bad.refusal?.code == .notAllowed && bad.inactive.isEmpty)
             let refused = try #require(try await agent.maps().layer("agent")?.refused)
             #expect(refused.revision == 7 && refused.reason.code == .notAllowed && refused.at > 0)
@@ -182,7 +185,7 @@ struct `Snippets on maps` {
     @Test func `a diff says what would change and sends nothing, and what was sent is undone`() async throws {
         try await withAgents([("k1", [])]) { _, backend, _ in
             let agent = backend.agent("k1")
-            _ = try await agent.relocate(.map(Self.first, revision: 1, by: "eva"))
+            _ = try await agent.relocate(.map(Self.first, revision: 1, by: "eva"), allowing: [.inactive])
             let second = try sale(revision: 2)
             let diff = try await agent.diff(second)
             #expect(diff.agents == ["k1"] && diff.added.isEmpty && diff.removed == Array(Self.first[1...]))
@@ -230,7 +233,8 @@ struct `Snippets on maps` {
             #expect(plan.members == ["k1", "k2", "k3"] && plan.seesMembers && plan.disappearing == 2)
             #expect(plan.diffs.first?.agents.prefix(2) == ["k1", "k2"] && plan.retained?.revision == 1)
             #expect(try JSONValue(encoding: plan)["audience"] == "@lobby")
-            #expect(try await group.relocate(.map(Self.second, revision: 2)).values.count == 2)
+            #expect(
+                try await group.relocate(.map(Self.second, revision: 2), allowing: [.loss]).values.count == 2)
             let undo = try await group.previousMap()
             #expect(undo.entries == Self.first && undo.revision == 3)
             #expect(try await takeBack(group) == (["k1", "k2"], ["k3"]))

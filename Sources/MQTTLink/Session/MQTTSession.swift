@@ -44,21 +44,12 @@ public final class MQTTSession: Sendable {
         _ configuration: MQTTLinkConfiguration, within limit: Duration = .seconds(10),
         messageLimit: Int = 16_384, byteLimit: Int = 64 << 20
     ) async throws -> MQTTSession {
-        try await connect(
-            configuration, will: nil, within: limit, messageLimit: messageLimit, byteLimit: byteLimit)
-    }
-
-    /// The same with a will: what the broker publishes when the connection is lost.
-    package static func connect(
-        _ configuration: MQTTLinkConfiguration, will: MQTTMessage?, within limit: Duration,
-        messageLimit: Int, byteLimit: Int
-    ) async throws -> MQTTSession {
         var configuration = configuration
         configuration.reconnect.isOn = false
         configuration.connectTimeout = min(configuration.connectTimeout, limit)
         configuration.subscribeTimeout = min(configuration.subscribeTimeout, limit)
         let queue = MessageQueue(limit: messageLimit, byteLimit: byteLimit)
-        let core = SessionCore(queue, will: will)
+        let core = SessionCore(queue)
         let link = MQTTLink(configuration: configuration, delegate: core)
         let alarm = Task {
             try await Task.sleep(for: limit)

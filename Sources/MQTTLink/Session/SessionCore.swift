@@ -19,9 +19,8 @@ final class SessionCore: MQTTLinkDelegate {
     private let content = Guarded(Content())
     private let outcome = Promise<Outcome>()
     private let queue: MessageQueue
-    private let will: MQTTMessage?
 
-    init(_ queue: MessageQueue, will: MQTTMessage? = nil) { (self.queue, self.will) = (queue, will) }
+    init(_ queue: MessageQueue) { self.queue = queue }
 
     deinit { queue.finish() }
 
@@ -67,8 +66,6 @@ final class SessionCore: MQTTLinkDelegate {
     }
 
     // MARK: The link's side
-
-    func linkWillConnect(_ version: MQTTVersion) -> MQTTMessage? { will }
 
     func linkDidConnect(_ connection: Connection) { outcome.fulfill(.connected(connection)) }
 

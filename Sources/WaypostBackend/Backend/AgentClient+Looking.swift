@@ -53,7 +53,7 @@ extension AgentClient {
         var filter = try LogFilter([], level: nil, tag: nil)
         if let query { filter.query = try LogQuery.read(query) }
         let history = LogHistoryRange(last: last)
-        let collector = try await Backend.call { [name, filter] in
+        let collector = try await PublicCall.run { [name, filter] in
             var collector = ReplayCollector(
                 agents: [name], sender: settings.name, topics: settings.topics, filter: filter,
                 history: history)
@@ -82,7 +82,7 @@ extension AgentClient {
     ///
     ///     let problems = try await agent.contract().check(.call("DoorService", "open", [5]))
     public func contract() async throws -> AgentContract {
-        let contract = try await Backend.call { [self] in
+        let contract = try await PublicCall.run { [self] in
             try await ContractReader(backend.settings).contract(of: name, within: .seconds(10))
         }
         return try AgentContract(contract)

@@ -78,28 +78,30 @@ extension AgentClient {
         let plan = try await reading(nil) { try await $0.plan(relocation) }
         try plan.checkMembers()
         guard let diff = plan.diffs.first else {
-            let reason =
-                plan.members.isEmpty ? "the broker does not show who is there" : "\(name) does not answer"
+            let reason = plan.unknowns.first?.reason ?? "the broker does not show who is there"
             throw BackendError(.noReply, "what the document would change is not known: \(reason)")
         }
         return diff
     }
 
-    /// Sends a document, without a question: see ``diff(_:)`` for what it would change.
+    /// Sends a document, unless something speaks against it: see ``diff(_:)`` for what it would change.
     ///
-    /// The broker keeps a whole map for an agent that is away, also for one that it does not know yet.
+    /// The broker keeps a whole map for an agent that is away, where that is allowed also for one that it does not know
+    /// yet.
     /// - Parameters:
     ///   - relocation: The document.
     ///   - deadline: How long the answer is waited for; nil for 10 s, and shorter for an agent known to be offline.
+    ///   - allowed: What may speak against it; nothing unless given.
     /// - Returns: What the agent says of it, good or bad.
-    /// - Throws: ``BackendError`` when it was not sent; of kind `noReply` when there is no answer yet.
+    /// - Throws: ``BackendError`` when it was not sent, of kind `notSent` with ``BackendError/objections`` when something
+    ///   speaks against it; of kind `noReply` when there is no answer yet.
     @discardableResult
     public func relocate(
-        _ relocation: Relocation, deadline: Duration? = nil
-    ) async throws(BackendError) -> RelocationAnswer {
-        try await reading(deadline) { client in
+        _ relocation: Relocation, deadline: Duration? = nil, allowing allowed: Set<MapObjection.Kind> = []
+    ) async throws -> RelocationAnswer {
+        try await reading(deadline) { [name] client in
             var answer: RelocationAnswer?
-            _ = try await client.relocate(relocation) { answer = $0 }
+            _ = try await client.relocate(relocation, allowing: allowed) { answer = $0 }
             guard let answer else { throw BackendError(.noReply, "no answer from \(name)") }
             return answer
         }
@@ -110,13 +112,15 @@ extension AgentClient {
     /// - Parameters:
     ///   - entries: In order: each takes the place of an earlier one about the same path.
     ///   - deadline: How long the answer is waited for; nil for 10 s, and shorter for an agent known to be offline.
+    ///   - allowed: What may speak against it; nothing unless given.
     /// - Returns: What the agent says of it, good or bad.
-    /// - Throws: ``BackendError`` when it was not sent; of kind `noReply` when there is no answer yet.
+    /// - Throws: ``BackendError`` as for a document.
     @discardableResult
     public func relocate(
-        _ entries: [RelocationEntry], deadline: Duration? = nil
-    ) async throws(BackendError) -> RelocationAnswer {
-        try await relocate(.patch(entries, by: backend.settings.name), deadline: deadline)
+        _ entries: [RelocationEntry], deadline: Duration? = nil, allowing allowed: Set<MapObjection.Kind> = []
+    ) async throws -> RelocationAnswer {
+        try await relocate(
+            .patch(entries, by: backend.settings.name), deadline: deadline, allowing: allowed)
     }
 
     /// The map before the last change, ready to be sent again; nothing is sent.
@@ -144,7 +148,7 @@ extension AgentClient {
         to revision: Int64? = nil, deadline: Duration? = nil
     ) async throws -> RelocationAnswer {
         let undo = try await previousMap(revision: revision, deadline: deadline)
-        return try await relocate(undo.relocation, deadline: deadline)
+        return try await relocate(undo.relocation, deadline: deadline, allowing: MapUndo.allowed)
     }
 
     private func reading<Value: Sendable>(
@@ -162,7 +166,7 @@ extension MapClient {
         _ body: @escaping @Sendable (MapClient) async throws -> Value
     ) async throws -> Value {
         let wait = ReplyWait(deadline.map { TimeSpan(milliseconds: $0.milliseconds) })
-        return try await Backend.call { try await body(MapClient(settings, of: audience, wait)) }
+        return try await PublicCall.run { try await body(MapClient(settings, of: audience, wait)) }
     }
 }
 

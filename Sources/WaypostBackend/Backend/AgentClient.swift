@@ -81,7 +81,7 @@ public struct AgentClient: Sendable {
     ///   backend may not write.
     public func forget() async throws {
         try checkName()
-        let left = try await Backend.call { [self] in
+        let left = try await PublicCall.run { [self] in
             let retired = try await RetiredAgent.find(name, backend.settings)
             guard retired.state?.isOnline != true else {
                 throw BackendError(.notSent, "\(name) is online; stop it before it is forgotten")

@@ -8,7 +8,7 @@ extension Backend {
     ///
     /// - Throws: ``BackendError`` when the broker does not show them, or has not sent all in time.
     public func agents(within limit: Duration = .seconds(10)) async throws -> [AgentStatus] {
-        try await Backend.call { [settings] in
+        try await PublicCall.run { [settings] in
             let (roster, isComplete) = try await RosterReader(settings).roster(within: limit)
             guard isComplete else {
                 throw BackendError(

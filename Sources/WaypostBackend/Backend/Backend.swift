@@ -26,8 +26,7 @@ public final class Backend: Service {
     /// A backend that is not connected yet: that is what ``run()`` does.
     public init(_ configuration: BackendConfiguration) {
         link = SharedLink(topics: configuration.topics, name: configuration.name)
-        self.configuration = configuration.lasting(
-            clientID: "waypost-\(configuration.name.prefix(40))-\(Identifier.short())")
+        self.configuration = configuration.lasting(clientID: configuration.newClientID)
         var settings = configuration
         settings.shared = link
         self.settings = settings
@@ -63,7 +62,7 @@ public final class Backend: Service {
     ///
     /// - Throws: ``BackendError`` of kind `noBroker` when there is none in time.
     public func waitUntilConnected(within limit: Duration = .seconds(10)) async throws {
-        try await Backend.call { [link] in
+        try await PublicCall.run { [link] in
             guard try await link.connected(until: .now + limit) == nil else { return }
             throw BackendError(.noBroker, "no broker: \(link.reason.map { "\($0)" } ?? "no answer")")
         }

@@ -52,23 +52,25 @@ extension GroupClient {
         return plan
     }
 
-    /// Sends a whole map to all members, without a question: see ``diff(_:)`` for what it would change.
+    /// Sends a whole map to all members, unless something speaks against it: see ``diff(_:)`` for what it would change.
     ///
     /// The broker keeps it for those that are offline.
     /// - Parameters:
     ///   - relocation: The document.
     ///   - deadline: How long answers are waited for, of members that are offline too; nil for 10 s, without these.
+    ///   - allowed: What may speak against it; nothing unless given.
     /// - Returns: What the agents say of it, good or bad, and which said nothing yet.
-    /// - Throws: ``BackendError`` when it was not sent, or no member is known.
+    /// - Throws: ``BackendError`` when it was not sent, of kind `notSent` with ``BackendError/objections`` when something
+    ///   speaks against it.
     @discardableResult
     public func relocate(
-        _ relocation: Relocation, deadline: Duration? = nil
-    ) async throws(BackendError) -> GroupAnswers<RelocationAnswer> {
+        _ relocation: Relocation, deadline: Duration? = nil, allowing allowed: Set<MapObjection.Kind> = []
+    ) async throws -> GroupAnswers<RelocationAnswer> {
         try checkIsMap(relocation)
         return try await reading(deadline) { client in
             var answers = GroupAnswers<RelocationAnswer>()
             do {
-                _ = try await client.relocate(relocation) { answers.values.append($0) }
+                _ = try await client.relocate(relocation, allowing: allowed) { answers.values.append($0) }
             } catch let error as BackendError where error.kind == .noReply && !error.silent.isEmpty {
                 answers.silent = error.silent
             }
@@ -101,7 +103,7 @@ extension GroupClient {
         to revision: Int64? = nil, deadline: Duration? = nil
     ) async throws -> GroupAnswers<RelocationAnswer> {
         let undo = try await previousMap(revision: revision, deadline: deadline)
-        return try await relocate(undo.relocation, deadline: deadline)
+        return try await relocate(undo.relocation, deadline: deadline, allowing: MapUndo.allowed)
     }
 
     private func checkIsMap(_ relocation: Relocation) throws(BackendError) {

@@ -37,8 +37,9 @@ extension GroupClient {
             throw BackendError(.invalid, "an id is 1 to 64 characters of A-Z a-z 0-9 _ -; found \(id.quoted)")
         }
         let plan = try await planRollout(relocation, id: id, options)
-        guard plan.isClear, let document = RolloutDirector.Document(relocation.payload) else {
-            throw BackendError(.notSent, "not begun: \(plan.faults.joined(separator: "; "))")
+        try plan.check()
+        guard let document = RolloutDirector.Document(relocation.payload) else {
+            throw BackendError(.invalid, "a roll-out needs a whole map with a rev")
         }
         return try await rollout {
             try await RolloutController($0, group: name, options, foreseen: plan.foreseen, observe: observe)
@@ -112,6 +113,6 @@ extension GroupClient {
         _ body: @escaping @Sendable (BackendConfiguration) async throws -> Value
     ) async throws -> Value {
         try checkName()
-        return try await Backend.call { [settings = backend.settings] in try await body(settings) }
+        return try await PublicCall.run { [settings = backend.settings] in try await body(settings) }
     }
 }

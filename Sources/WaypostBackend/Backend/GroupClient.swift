@@ -33,7 +33,7 @@ public struct GroupClient: Sendable {
         let request = try CommandRequest(
             content, to: .group(name), settings, signer: settings.signer,
             ReplyWait(options.deadline.map { TimeSpan(milliseconds: $0.milliseconds) }))
-        return try await Backend.call {
+        return try await PublicCall.run {
             var answer = Answer()
             do {
                 _ = try await request.perform { answer.replies.append(CommandReply($0)) }

@@ -8,6 +8,7 @@ extension BackendSession {
     /// - Parameters:
     ///   - agent: Who gave an answer.
     ///   - answer: What a message answers; nil when it does not.
+    ///   - said: What came before.
     ///   - isRead: Whether `diagnosis` saw what the broker keeps, see ``meet(_:within:_:_:)``.
     ///   - each: Called with the first answer of each agent.
     /// - Returns: how many agents answered.
@@ -15,7 +16,7 @@ extension BackendSession {
     package func awaitAnswers<Answer>(
         of audience: Audience, _ wait: ReplyWait, _ diagnosis: inout NoReplyDiagnosis,
         by agent: (Answer) -> String, _ answer: (MQTTMessage) -> Answer?,
-        isRead: Bool = false, _ each: (Answer) -> Void
+        after said: [MQTTMessage] = [], isRead: Bool = false, _ each: (Answer) -> Void
     ) async throws -> Int {
         let end = ContinuousClock.now + wait.duration
         var answered: Set<String> = []
@@ -24,6 +25,7 @@ extension BackendSession {
             guard let answer = answer(message), answered.insert(agent(answer)).inserted else { return }
             each(answer)
         }
+        for message in said { take(message) }
         // Of a group, those whose answers are missing; nil when they are not known, as before all have been read.
         var awaited: [String]?
         if case .group = audience, isRead ? true : try await readRetained(within: wait.duration, take) {

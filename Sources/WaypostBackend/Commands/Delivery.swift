@@ -82,10 +82,7 @@ struct Delivery: Sendable {
         switch try await link.publish(.json(topic, Array(command.payload.utf8), properties: properties)) {
         case .acknowledged, .lost: break
         case .refused(let code):
-            throw BackendError(
-                .denied,
-                "the broker refused the message to \(topic): \(code); check its rules for \(settings.name)",
-                id: command.id)
+            throw BackendError.denied(topic, code, to: settings.name, settings.topics, id: command.id)
         case .rejected(let reason):
             throw BackendError(.notSent, "publish to \(topic): \(reason)", id: command.id)
         }

@@ -33,14 +33,15 @@ public final class PendingCommand: Sendable {
     /// - Returns: whether the agent took it.
     /// - Throws: `CancellationError` when the task is cancelled.
     public func accepted() async throws -> Bool {
-        try await Backend.call { [self] in try await delivery.isAccepted.value() }
+        try await PublicCall.run { [self] in try await delivery.isAccepted.value() }
     }
 
     /// Waits for the reply: what it ended with, good or bad.
     ///
-    /// - Throws: ``BackendError`` when it was not sent, or when there is no reply yet.
-    public func reply() async throws(BackendError) -> CommandReply {
-        try await work.value.get()
+    /// - Throws: ``BackendError`` when it was not sent, or when there is no reply yet; `CancellationError` when the task
+    ///   is cancelled.
+    public func reply() async throws -> CommandReply {
+        try await PublicCall.run { [self] in try await outcome.value().get() }
     }
 
     /// Waits for the result.

@@ -23,6 +23,8 @@ public struct BackendConfiguration: Sendable {
     /// Takes warnings, such as messages that were dropped.
     public var logger: Logger
     package var topics = Topics.standard
+    /// How agents are asked, where this sender may only send maps: see ``asking``.
+    package var asker: Asker?
     /// A connection that all share; nil for one of each session's own.
     package var shared: SharedLink?
 
@@ -59,6 +61,16 @@ public struct BackendConfiguration: Sendable {
         self.topics = topics
     }
 
+    /// Who asks agents in the place of one who only sends maps.
+    package final class Asker: Sendable {
+        fileprivate let settings: BackendConfiguration
+
+        package init(_ settings: BackendConfiguration) { self.settings = settings }
+    }
+
+    /// The settings with which agents are asked.
+    package var asking: BackendConfiguration { asker?.settings ?? self }
+
     /// The prefix of all topics.
     public var root: String { topics.root }
 
@@ -71,6 +83,9 @@ public struct BackendConfiguration: Sendable {
     package func lasting(clientID: String) -> MQTTLinkConfiguration {
         complete(MQTTLinkConfiguration(brokers: brokers, clientID: clientID))
     }
+
+    /// Another one for each connection, so that two programs of one name do not take the session from each other.
+    var newClientID: String { "waypost-\(name.prefix(40))-\(Identifier.short())" }
 
     /// The brokers for a sentence.
     package var place: String { brokers.map(\.description).joined(separator: ", ") }

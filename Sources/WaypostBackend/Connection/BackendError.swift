@@ -36,9 +36,13 @@ public struct BackendError: Error, Sendable, CustomStringConvertible {
     public var nearest: [String] = []
     /// What the application of the agent says of its failure, for programs.
     public var payload: JSONValue?
+    /// What speaks against the map that was not sent, each of which a sender may allow.
+    public internal(set) var objections: [MapObjection] = []
     /// The agents of a group that did not reply, with what is known of each.
     public var silent: [SilentAgent] = []
 
+    /// Who may do it, where the broker does not let this sender.
+    package var role: BrokerRole?
     /// Why a command does not fit the agent's contract, when that is the reason.
     package var rejection: Failure?
 

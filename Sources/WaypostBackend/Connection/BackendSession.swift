@@ -22,16 +22,12 @@ package final class BackendSession: Sendable {
     /// - Parameters:
     ///   - required: filters without which the command makes no sense.
     ///   - useful: filters that the broker may refuse.
-    ///   - will: what the broker publishes when the connection is lost; not for a connection that others share.
     /// - Throws: ``BackendError`` when there is no broker, or when it refuses a required filter.
     package static func connect(
         _ settings: BackendConfiguration, required: [String], useful: [String] = [],
-        will: MQTTMessage? = nil, within limit: Duration = .seconds(10), messageLimit: Int = messageLimit,
-        byteLimit: Int = byteLimit
+        within limit: Duration = .seconds(10), messageLimit: Int = messageLimit, byteLimit: Int = byteLimit
     ) async throws -> BackendSession {
-        let clientID = "waypost-\(settings.name.prefix(40))-\(Identifier.short())"
-        var configuration = settings.oneShot(clientID: clientID)
-        if will != nil { configuration.willDelay = 0 }
+        var configuration = settings.oneShot(clientID: settings.newClientID)
         configuration.subscriptions = (required + useful).map { subscription($0, settings.topics) }
         let session: any SessionTransport
         let answers: [SubscriptionResult]
@@ -43,7 +39,7 @@ package final class BackendSession: Sendable {
             (session, answers) = opened
         } else {
             let own = try await firstSession(
-                configuration, will, within: limit, messageLimit: messageLimit, byteLimit: byteLimit)
+                configuration, within: limit, messageLimit: messageLimit, byteLimit: byteLimit)
             (session, answers) = (own, own.connection.subscriptions)
         }
         for (filter, result) in zip(required, answers) where !result.isGranted {
@@ -61,7 +57,12 @@ package final class BackendSession: Sendable {
 
     private static func subscription(_ filter: String, _ topics: Topics) -> Subscription {
         // At QoS 1 a broker sends only as many retained messages as fit into its queue, at QoS 0 all.
-        let rosters = [topics.state(of: "+"), topics.health(of: "+"), topics.applied(of: "+")]
+        let rosters =
+            [
+                topics.state(of: "+"), topics.health(of: "+"), topics.applied(of: "+"),
+                topics.routes(of: "+"),
+                topics.contract(of: "+"),
+            ] + topics.mapFilters
         // Documents of a group come again with each connection, and NATS cuts their topics at QoS 1.
         let isState = rosters.contains(filter) || topics.isOfGroup(filter)
         return Subscription(filter, qos: isState ? .atMostOnce : .atLeastOnce)
@@ -72,8 +73,7 @@ package final class BackendSession: Sendable {
     /// Each gets its part of the time to accept the connection, so that one that never answers does not take that of the
     /// others. One that has accepted may use the rest for the subscriptions: NATS needs seconds to make them.
     private static func firstSession(
-        _ configuration: MQTTLinkConfiguration, _ will: MQTTMessage?, within limit: Duration,
-        messageLimit: Int, byteLimit: Int
+        _ configuration: MQTTLinkConfiguration, within limit: Duration, messageLimit: Int, byteLimit: Int
     ) async throws -> MQTTSession {
         var failures: [String] = []
         let (end, part) = (ContinuousClock.now + limit, limit / configuration.brokers.count)
@@ -83,8 +83,7 @@ package final class BackendSession: Sendable {
             one.connectTimeout = min(one.connectTimeout, part)
             do {
                 return try await MQTTSession.connect(
-                    one, will: will, within: max(end - .now, part), messageLimit: messageLimit,
-                    byteLimit: byteLimit)
+                    one, within: max(end - .now, part), messageLimit: messageLimit, byteLimit: byteLimit)
             } catch {
                 try Task.checkCancellation()
                 failures.append(refusalText(error))
@@ -115,9 +114,7 @@ package final class BackendSession: Sendable {
         switch result {
         case .acknowledged: break
         case .refused(let code):
-            throw BackendError(
-                .denied,
-                "the broker refused the message to \(message.topic): \(code); check its rules for \(sender)")
+            throw BackendError.denied(message.topic, code, to: sender, topics)
         case .rejected(let reason): throw BackendError(.notSent, "publish to \(message.topic): \(reason)")
         case .lost: throw BackendError(.noBroker, "publish to \(message.topic): the connection was lost")
         }

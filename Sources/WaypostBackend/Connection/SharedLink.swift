@@ -46,9 +46,11 @@ package final class SharedLink: MQTTLinkDelegate {
     private let link = Guarded<MQTTLink?>(nil)
     private let topics: Topics
     private let name: String
+    private let will: MQTTMessage?
 
-    init(topics: Topics, name: String) {
-        (self.topics, self.name) = (topics, name)
+    /// - Parameter will: What the broker publishes when the connection is lost.
+    init(topics: Topics, name: String, will: MQTTMessage? = nil) {
+        (self.topics, self.name, self.will) = (topics, name, will)
     }
 
     /// Begins to connect; once.
@@ -59,6 +61,7 @@ package final class SharedLink: MQTTLinkDelegate {
         configuration.subscriptions = [Subscription(topics.reply(of: "+", to: name))]
         // A person or a request waits; agents have a longer limit, for there are many of them.
         configuration.reconnect.longest = .seconds(10)
+        if will != nil { configuration.willDelay = 0 }
         let link = MQTTLink(configuration: configuration, delegate: self)
         self.link.withLock { $0 = link }
         link.start()
@@ -73,6 +76,21 @@ package final class SharedLink: MQTTLinkDelegate {
         }
         await link?.stop(within: limit)
         ended(nil)
+    }
+
+    /// Does `body` with settings whose sessions all share one connection: some brokers have one for each name.
+    static func with<Value>(
+        _ settings: BackendConfiguration, will: MQTTMessage? = nil,
+        _ body: (BackendConfiguration) async throws -> Value
+    ) async throws -> Value {
+        let link = SharedLink(topics: settings.topics, name: settings.name, will: will)
+        link.start(settings.lasting(clientID: settings.newClientID))
+        var shared = settings
+        shared.shared = link
+        let result: Result<Value, any Error>
+        do { result = .success(try await body(shared)) } catch { result = .failure(error) }
+        await link.stop(within: .seconds(2))
+        return try result.get()
     }
 
     // MARK: The connection
@@ -100,6 +118,10 @@ package final class SharedLink: MQTTLinkDelegate {
             try await Task.sleep(until: end)
             wake.fire()
         }
+        await wake.waitUnlessCancelled()
+        alarm.cancel()
+        state.withLock { $0.connecting[id] = nil }
+        try Task.checkCancellation()
         return current
     }
 
@@ -114,10 +136,6 @@ package final class SharedLink: MQTTLinkDelegate {
         guard let current = try await connected(until: .now + limit) else { return nil }
         let id = state.withLock { state in
             let id = state.next()
-        await wake.waitUnlessCancelled()
-        alarm.cancel()
-        state.withLock { $0.connecting[id] = nil }
-        try Task.checkCancellation()
             state.readers[id] = Reader(filters: [:], queue: queue, lasts: lasts)
             return id
         }
@@ -188,9 +206,14 @@ package final class SharedLink: MQTTLinkDelegate {
             state.publishing[token] = receipt
             return token
         }
+        guard let token else { return .lost }
+        link.publish([OutgoingMessage(token: token, message: message)])
+        return try await receipt.value()
     }
 
     // MARK: The link's side
+
+    package func linkWillConnect(_ version: MQTTVersion) -> MQTTMessage? { will }
 
     package func linkDidConnect(_ connection: Connection) {
         let (waiting, replies) = state.withLock { state in
@@ -206,9 +229,6 @@ package final class SharedLink: MQTTLinkDelegate {
 
     package func link(received batch: [MQTTMessage]) -> BatchDecision {
         let messages = batch.map { (message: $0, levels: TopicFilter.levels(of: $0.topic), id: replyID($0)) }
-        guard let token else { return .lost }
-        link.publish([OutgoingMessage(token: token, message: message)])
-        return try await receipt.value()
         let deliveries = state.withLock { state in
             messages.flatMap { message, levels, id in
                 let readers = state.readers.values.filter { reader in

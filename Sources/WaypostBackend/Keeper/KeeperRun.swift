@@ -64,7 +64,17 @@ package struct KeeperRun {
                 }
                 last = now()
                 for message in keeper.takeDue(at: last) {
-                    try await session.publish(message)
+                    guard case .map(let audience)? = settings.topics.inbound(message.topic) else { continue }
+                    let map = Relocation(document: message.payload, .map)
+                    do {
+                        // A newer one may have come in this moment, or be where no wildcard shows it.
+                        try await session.replaceMap(with: map, of: audience, allowing: []) {
+                            keeper.saw($0, at: now(), using: &chance)
+                        }
+                    } catch let error as BackendError where !error.objections.isEmpty {
+                        // The keeper has seen it, and says so.
+                        continue
+                    }
                     report(.published(topic: message.topic))
                 }
                 for (audience, revision, wanted) in keeper.takeOvertaken() {

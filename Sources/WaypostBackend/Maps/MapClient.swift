@@ -59,14 +59,29 @@ package struct MapClient: Sendable {
         return try await MapPlanner(settings, for: audience).plan(relocation)
     }
 
-    /// Sends a document, and hands over what each agent says of it.
+    /// Sends a document unless something speaks against it, and hands over what each agent says of it.
     ///
+    /// - Parameter allowed: What may speak against it.
     /// - Returns: how many agents answered; 0 only when it did not wait.
-    /// - Throws: ``BackendError`` with what is known of the agents that did not answer in time.
+    /// - Throws: ``BackendError`` of kind `notSent` with what speaks against it; with what is known of the agents that
+    ///   did not answer in time.
     package func relocate(
-        _ relocation: Relocation, _ each: (RelocationAnswer) -> Void
+        _ relocation: Relocation, allowing allowed: Set<MapObjection.Kind>,
+        _ each: (RelocationAnswer) -> Void
     ) async throws -> Int {
-        try await RelocationRequest(relocation, to: audience, settings, wait).perform(each)
+        let objections = try await plan(relocation).objections
+        try objections.check(allowed)
+        return try await send(relocation, allowing: Set(objections.map(\.kind)), each)
+    }
+
+    /// The same after it was decided by its plan.
+    ///
+    /// - Parameter allowed: What its plan has found; what comes meanwhile is not allowed.
+    package func send(
+        _ relocation: Relocation, allowing allowed: Set<MapObjection.Kind>,
+        _ each: (RelocationAnswer) -> Void
+    ) async throws -> Int {
+        try await RelocationRequest(relocation, to: audience, settings, wait, allowing: allowed).perform(each)
     }
 
     /// A whole map of the group's with the next revision: the entries of a patch over the map in force.

@@ -66,11 +66,12 @@ public struct MapDiff: Sendable, Hashable {
     public var isEmpty: Bool { changes.list.isEmpty && emptiedPatches == 0 }
 
     /// - Parameters:
+    ///   - digest: Of the document's bytes.
     ///   - contract: What the agent opens; nil when it is not known.
     ///   - layers: What is in force.
     ///   - layer: The layer to which the document goes, by its name on the wire.
     package init(
-        of document: MapDocument, isPatch: Bool, to layer: String, over layers: [MapLayer],
+        of document: MapDocument, digest: String, isPatch: Bool, to layer: String, over layers: [MapLayer],
         _ contract: RouterContract?
     ) {
         let current = layers.first { $0.name == layer }
@@ -81,8 +82,13 @@ public struct MapDiff: Sendable, Hashable {
         if !isPatch, layer == "agent" {
             emptiedPatches = layers.first { $0.name == "patch" }?.count ?? 0
         }
-        if let revision = document.revision, !isPatch, let known = current?.revision, revision < known {
-            refusal = Failure(.rollback, "rev \(revision) is below \(known), which is in force")
+        if let revision = document.revision, !isPatch, let known = current?.revision {
+            if revision < known {
+                refusal = Failure(.rollback, "rev \(revision) is below \(known), which is in force")
+            } else if revision == known, let inForce = current?.digest, inForce != digest {
+                refusal = Failure(
+                    .equivocation, "rev \(revision) is in force with other content; give it a higher one")
+            }
         }
         guard let contract, let routers = MapStage(contract, layers) else { return }
         compare(routers, next, document)

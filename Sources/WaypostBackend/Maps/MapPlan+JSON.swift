@@ -14,8 +14,13 @@ extension MapPlan: Encodable {
         return [
             "audience": .string(audience.description), "unknown": .array(unknown.map(JSONValue.string)),
             "replaces": replaced, "agents": .array(diffs.map(\.json)),
+            "objections": .array(objections.map(\.json)),
         ]
     }
+}
+
+extension MapObjection {
+    package var json: JSONValue { ["kind": .string(kind.rawValue), "text": .string(text)] }
 }
 
 /// As one of the agents of `waypost map diff --json`.

@@ -14,11 +14,23 @@ public struct MapPlan: Sendable {
         public let entries: [RelocationEntry]?
     }
 
+    /// Agents of which it is not known what would change.
+    public struct Unknown: Sendable, Hashable {
+        /// Their names.
+        public let agents: [String]
+        /// Why it is not known: one clause.
+        public let reason: String
+    }
+
     package let audience: Audience
     /// The agents that would take it, by name, as far as they are known.
     public internal(set) var members: [String] = []
-    /// Those of them of which it is not known what would change: offline, or of an older version.
-    public internal(set) var unknown: [String] = []
+    /// Those of them of which it is not known what would change, and why.
+    public internal(set) var unknowns: [Unknown] = []
+    /// Their names.
+    public var unknown: [String] { unknowns.flatMap(\.agents).sorted() }
+    /// What speaks against sending it: see `relocate(_:deadline:allowing:)`.
+    public internal(set) var objections: [MapObjection] = []
     /// What would change, each for agents with the same routes and maps.
     public internal(set) var diffs: [MapDiff] = []
     /// The retained document that would be replaced; nil for a patch, and when there is none.
@@ -52,11 +64,7 @@ public struct MapPlan: Sendable {
     var retainedRemovals = 0
 
     /// The entries that would have no effect at any agent whose routes are known.
-    public var inactiveEverywhere: [MapDiff.Inactive] {
-        let known = diffs.compactMap(\.inactive)
-        guard let first = known.first else { return [] }
-        return first.filter { one in known.allSatisfy { $0.contains { $0.entry == one.entry } } }
-    }
+    public var inactiveEverywhere: [MapDiff.Inactive] { MapDiff.inactiveEverywhere(diffs) }
 
     /// Whether an agent would refuse it.
     public var isRefused: Bool { diffs.contains { $0.refusal != nil } }

@@ -22,7 +22,7 @@ package struct MapReader: Sendable {
     private let wait: ReplyWait
 
     package init(_ settings: BackendConfiguration, _ wait: ReplyWait) {
-        (self.settings, self.wait) = (settings, wait)
+        (self.settings, self.wait) = (settings.asking, wait)
     }
 
     /// The layers in force at one agent, or at those of a group.

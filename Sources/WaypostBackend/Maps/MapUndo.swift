@@ -17,6 +17,9 @@ public struct MapUndo: Sendable {
         (self.entries, self.revision, self.origin) = (entries, revision, origin)
     }
 
+    /// What may speak against it: it was in force before, with whatever it has.
+    package static let allowed: Set<MapObjection.Kind> = [.unknownReceiver, .unchecked, .inactive, .loss]
+
     /// The document to send.
     public var relocation: Relocation { Relocation(map: entries, revision: revision, by: author) }
 }

@@ -7,13 +7,17 @@ package struct RelocationRequest {
     private let audience: Audience
     private let relocation: Relocation
     private let wait: ReplyWait
+    private let allowed: Set<MapObjection.Kind>
 
-    /// - Parameter settings: Their signer signs the document before it is sent.
+    /// - Parameters:
+    ///   - settings: Their signer signs the document before it is sent.
+    ///   - allowed: Whether it may take the place of a newer one that the broker keeps.
     package init(
-        _ relocation: Relocation, to audience: Audience, _ settings: BackendConfiguration, _ wait: ReplyWait
+        _ relocation: Relocation, to audience: Audience, _ settings: BackendConfiguration, _ wait: ReplyWait,
+        allowing allowed: Set<MapObjection.Kind>
     ) {
         (self.settings, self.audience) = (settings, audience)
-        (self.relocation, self.wait) = (relocation, wait)
+        (self.relocation, self.wait, self.allowed) = (relocation, wait, allowed)
     }
 
     /// Publishes the document and hands over each answer as it comes.
@@ -28,11 +32,19 @@ package struct RelocationRequest {
         ) { session in
             var diagnosis = NoReplyDiagnosis(audience, topics: settings.topics)
             let relocation = try await prepared(session, &diagnosis)
-            try await session.publish(try relocation.message(to: audience, settings.topics))
+            // What agents say already is an answer, too, where the same map is sent again.
+            var said: [MQTTMessage] = []
+            if relocation.kind == .map {
+                try await session.replaceMap(with: relocation, of: audience, allowing: allowed) {
+                    said.append($0)
+                }
+            } else {
+                try await session.publish(try relocation.message(to: audience, settings.topics))
+            }
             guard wait.isOn else { return 0 }
             let matcher = RelocationAnswerMatcher(relocation, for: audience, topics: settings.topics)
             return try await session.awaitAnswers(
-                of: audience, wait, &diagnosis, by: \.agent, { matcher.answer(in: $0) }, each)
+                of: audience, wait, &diagnosis, by: \.agent, { matcher.answer(in: $0) }, after: said, each)
         }
     }
 

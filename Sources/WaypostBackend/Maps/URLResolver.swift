@@ -15,7 +15,7 @@ package struct URLResolver {
     private let wait: ReplyWait
 
     package init(_ settings: BackendConfiguration, _ wait: ReplyWait) {
-        (self.settings, self.wait) = (settings, wait)
+        (self.settings, self.wait) = (settings.asking, wait)
     }
 
     /// The answers in the order of the URLs, of which there may be any number.

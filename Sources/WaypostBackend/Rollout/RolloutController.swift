@@ -14,7 +14,7 @@ package struct RolloutController: Sendable {
     /// Documents of ten thousand agents.
     package static let byteLimit = 512 << 20
 
-    let settings: BackendConfiguration
+    private var settings: BackendConfiguration
     let group: String
     var options: RolloutOptions
     /// Entries without effect that the plan foretold; nil when no one looked.
@@ -46,6 +46,19 @@ package struct RolloutController: Sendable {
     ) async throws -> (outcome: RolloutOutcome, unkept: String?) {
         let kept = try await RolloutReader(settings, group: group).kept()
         if order.waitsForLease, let lease = kept.lease { try await checkLease(lease) }
+        guard settings.shared == nil else { return try await run(order, from: kept) }
+        // What canaries are asked meanwhile goes over the same connection.
+        let will = MQTTMessage(topic: topics.lease(of: group), payload: [], retain: true)
+        return try await SharedLink.with(settings, will: will) { shared in
+            var controller = self
+            controller.settings = shared
+            return try await controller.run(order, from: kept)
+        }
+    }
+
+    private func run(
+        _ order: RolloutDirector.Order, from kept: RolloutDirector.Kept
+    ) async throws -> RolloutOutcome {
         var salt = kept.control?.salt ?? ""
         if case .start(let id, _, _) = order { salt = id }
         let now = Self.now
@@ -93,14 +106,13 @@ package struct RolloutController: Sendable {
     // MARK: The connection
 
     private func connect() async throws -> BackendSession {
-        let will = MQTTMessage(topic: topics.lease(of: group), payload: [], retain: true)
         let required = [
             topics.map(of: .group(group)), topics.candidate(of: group), topics.rollout(of: group),
             topics.lease(of: group),
         ]
         let useful = RolloutDirector.filters(of: group, topics).filter { !required.contains($0) }
         return try await BackendSession.connect(
-            settings, required: required, useful: useful, will: will, byteLimit: Self.byteLimit)
+            settings, required: required, useful: useful, byteLimit: Self.byteLimit)
     }
 
     /// Until there is a broker again and all that it keeps was read, or the task is cancelled.

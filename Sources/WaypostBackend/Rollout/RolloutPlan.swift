@@ -37,13 +37,24 @@ public struct RolloutPlan: Sendable {
     public internal(set) var stages: [Stage] = []
     /// The kinds of agents, the largest first.
     public internal(set) var builds: [Build] = []
+    /// What a word of consent is needed for, see ``RolloutOptions/allowed``.
+    public internal(set) var objections: [MapObjection] = []
     /// Why it must not begin, each a sentence.
     public internal(set) var faults: [String] = []
     /// What should be known before, each a sentence.
     public internal(set) var notices: [String] = []
 
     /// Whether nothing speaks against it.
-    public var isClear: Bool { faults.isEmpty }
+    public var isClear: Bool { faults.isEmpty && objections.isEmpty }
+
+    /// - Throws: ``BackendError`` of kind `notSent` when something speaks against it.
+    package func check() throws(BackendError) {
+        guard !isClear else { return }
+        var error = BackendError(
+            .notSent, "not begun: \((faults + objections.map(\.text)).joined(separator: "; "))")
+        error.objections = objections
+        throw error
+    }
 
     /// The entries that have no effect somewhere, by their places from 0; nil when no routes are known.
     package var foreseen: Set<Int>? {
@@ -80,7 +91,7 @@ public struct RolloutPlan: Sendable {
                             }),
                     ]
                 }),
-            "faults": texts(faults), "notices": texts(notices),
+            "faults": texts(faults), "objections": .array(objections.map(\.json)), "notices": texts(notices),
         ]
     }
 }

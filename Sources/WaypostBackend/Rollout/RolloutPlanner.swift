@@ -6,8 +6,6 @@ import WaypostTools
 
 /// Finds out what a roll-out would do, before it begins.
 package struct RolloutPlanner {
-    /// The most kinds of agents that are looked at: more take longer than anybody waits.
-    private static let maximumBuilds = 32
     /// A map that ends sooner is not rolled out, in milliseconds.
     private static let shortestLife: Int64 = 86_400_000
     private static let patience = Duration.seconds(30)
@@ -29,41 +27,6 @@ package struct RolloutPlanner {
 
     private var topics: Topics { settings.topics }
 
-    /// What agents have of routes and maps, and who they are.
-    private struct Kind: Hashable {
-        var routes: [UInt8]
-        var contract: [UInt8]
-        var layers: [String]
-    }
-
-    /// Documents by their digests, and which agent has which.
-    private struct Documents {
-        var payloads: [[UInt8]: MQTTMessage] = [:]
-        var routes: [String: [UInt8]] = [:]
-        var contracts: [String: [UInt8]] = [:]
-        var layers: [String: [String]] = [:]
-
-        mutating func saw(_ message: MQTTMessage, _ topics: Topics) {
-            guard let (agent, content) = topics.outbound(message.topic), !message.payload.isEmpty else {
-                return
-            }
-            switch content {
-            case .routes: routes[agent] = keep(message)
-            case .contract: contracts[agent] = keep(message)
-            case .applied:
-                let applied = message.json.flatMap { try? AppliedMap($0) }
-                layers[agent] = applied.map { $0.layers.map { "\($0.name) \($0.digest)" } }
-            default: break
-            }
-        }
-
-        private mutating func keep(_ message: MQTTMessage) -> [UInt8] {
-            let digest = SHA256.digest(of: message.payload)
-            if payloads[digest] == nil { payloads[digest] = message }
-            return digest
-        }
-    }
-
     /// - Parameters:
     ///   - id: The id that the roll-out would have: it says which agents come first.
     /// - Throws: ``BackendError`` when there is no broker, or when it is no map.
@@ -73,31 +36,33 @@ package struct RolloutPlanner {
         }
         var plan = RolloutPlan(group: group)
         var fleet = RolloutFleet(group: group, salt: id, topics: topics)
-        var documents = Documents()
         let reader = RolloutReader(settings, group: group)
         let kept = try await reader.kept()
         var isPresenceKept = false
-        try await BackendSession.with(
-            settings, required: [topics.state(of: "+")],
-            useful: Array(RolloutFleet.filters(topics).dropFirst().dropLast())
-                + [topics.routes(of: "+"), topics.contract(of: "+")],
-            byteLimit: byteLimit
-        ) { session in
-            _ = try await session.readRetained(within: Self.patience) { message in
-                _ = fleet.saw(message.seen, of: nil, at: 0)
-                documents.saw(message, topics)
-                if reader.isKeptState(message) { isPresenceKept = true }
-            }
-            // Stages and checks would be those of another fleet.
-            plan.faults += session.loss.notices
+        let survey = try await MapSurvey.read(
+            of: .group(group), settings, within: Self.patience, byteLimit: byteLimit
+        ) { message in
+            _ = fleet.saw(message.seen, of: nil, at: 0)
+            if reader.isKeptState(message) { isPresenceKept = true }
         }
+        guard survey.seesMembers else {
+            throw BackendError(.denied, "the broker does not show \(settings.name) who is there")
+        }
+        // Stages and checks would be those of another fleet.
+        plan.faults += survey.notices
         if !isPresenceKept { try await reader.ask { _ = fleet.saw($0.seen, of: nil, at: 0) } }
         plan.base = kept.base?.id.revision
         plan.next = candidate.id.revision
         plan.known = fleet.agents.count
         plan.online = fleet.online.count
         plan.stages = stages(fleet)
-        plan.builds = try await builds(fleet, documents, relocation)
+        plan.builds = survey.builds.map { build in
+            RolloutPlan.Build(
+                versions: Set(build.agents.compactMap { fleet.agents[$0]?.version }).sorted(),
+                agents: build.agents, diff: build.diff(of: relocation, to: "@\(group)"))
+        }
+        plan.objections = objections(survey, plan)
+        checkBase(&plan, fleet, kept)
         check(&plan, relocation, candidate, kept, id: id)
         return plan
     }
@@ -115,73 +80,59 @@ package struct RolloutPlanner {
         }
     }
 
-    /// What the map does at each kind of agent: one of each is asked for its maps.
-    private func builds(
-        _ fleet: RolloutFleet, _ documents: Documents, _ relocation: Relocation
-    ) async throws -> [RolloutPlan.Build] {
-        var kinds: [Kind: [String]] = [:]
-        for name in fleet.agents.keys where !options.exclude.contains(name) {
-            guard let routes = documents.routes[name], let contract = documents.contracts[name] else {
-                continue
-            }
-            kinds[Kind(routes: routes, contract: contract, layers: documents.layers[name] ?? []), default: []]
-                .append(name)
-        }
-        guard let document = relocation.document else { return [] }
-        let reader = MapReader(settings, ReplyWait(atMost: .seconds(3)))
-        var builds: [RolloutPlan.Build] = []
-        let sorted = kinds.sorted {
-            ($1.value.count, $0.value.min() ?? "") < ($0.value.count, $1.value.min() ?? "")
-        }
-        for (kind, names) in sorted.prefix(Self.maximumBuilds) {
-            var build = RolloutPlan.Build()
-            build.agents = names.sorted()
-            build.versions = Set(names.compactMap { fleet.agents[$0]?.version }).sorted()
-            let online = build.agents.filter { fleet.agents[$0]?.isOnline == true }
-            for agent in online.prefix(3) {
-                guard let layers = try? await reader.layers(of: .agent(agent)).values.first?.value.layers
-                else {
-                    try Task.checkCancellation()
-                    continue
-                }
-                build.diff = MapDiff(
-                    of: document, isPatch: false, to: "@\(group)", over: layers.map(\.wire),
-                    contract(kind, documents, of: agent))
-                break
-            }
-            builds.append(build)
-        }
-        return builds
-    }
-
-    private func contract(_ kind: Kind, _ documents: Documents, of agent: String) -> RouterContract? {
-        var read = ContractDocuments(of: agent, topics: topics)
-        for (digest, topic) in [
-            (kind.routes, topics.routes(of: agent)), (kind.contract, topics.contract(of: agent)),
-        ] {
-            guard var message = documents.payloads[digest] else { continue }
-            message.topic = topic
-            read.saw(message)
-        }
-        return read.contract
-    }
-
     // MARK: What speaks against it
+
+    /// What a word of consent is needed for; what no agent takes is a fault.
+    private func objections(_ survey: MapSurvey, _ plan: RolloutPlan) -> [MapObjection] {
+        let unknown = survey.builds.compactMap(\.unknown)
+        // Who is there is known from their answers, and nothing else of them.
+        let isBlind = survey.builds.isEmpty && plan.known > 0
+        let blind = MapObjection(
+            kind: .unchecked,
+            text: "the broker sends no routes of these agents: what the map does there is not known")
+        let found = MapObjection.found(in: plan.builds.compactMap(\.diff), unknown: unknown)
+            .filter { [.unchecked, .inactive].contains($0.kind) }
+        return ((isBlind ? [blind] : []) + found).filter { !options.allowed.contains($0.kind) }
+    }
+
+    /// Members that have a newer map in force than the broker keeps: their base would be another one than that of the
+    /// roll-out, and who comes next would get the older one.
+    private func checkBase(_ plan: inout RolloutPlan, _ fleet: RolloutFleet, _ kept: RolloutDirector.Kept) {
+        let known = [kept.base?.id.digest, kept.control?.next.digest]
+        let ahead = fleet.agents.filter { agent in
+            agent.value.map.map { map in
+                !known.contains(map.digest) && map.revision ?? 0 > plan.base ?? 0
+            } ?? false
+        }
+        guard let newest = ahead.values.compactMap(\.map?.revision).max() else { return }
+        let who =
+            "\(ahead.keys.sorted().named) \(ahead.count == 1 ? "has" : "have") rev \(newest) of @\(group) in force"
+        let remedy = "send that map again first, or its entries by an undo to rev \(newest)"
+        if let base = kept.base {
+            let revision = base.id.revision.map { "rev \($0)" } ?? "one without a rev"
+            plan.faults.append("\(who), and the broker keeps \(revision): \(remedy)")
+        } else if !options.allowed.contains(.unchecked) {
+            // Who may not read a map sees the same as where there is none.
+            plan.objections.append(
+                MapObjection(
+                    kind: .unchecked,
+                    text:
+                        "\(who), and the broker shows \(settings.name) none. \(settings.name) may not read maps, for "
+                        + "\(BrokerRole.release.text); or the broker has lost it: \(remedy)"))
+        }
+        plan.base = kept.base == nil ? newest : plan.base
+    }
 
     private func check(
         _ plan: inout RolloutPlan, _ relocation: Relocation, _ candidate: RolloutDirector.Document,
         _ kept: RolloutDirector.Kept, id: String
     ) {
         if plan.known == 0 { plan.faults.append("no agent at this broker is in the group \(group)") }
-        if plan.known > 0, plan.builds.isEmpty {
-            plan.notices.append(
-                "the broker sends no routes of these agents: what the map does there is not known")
-        }
         if let running = kept.unfinished, !options.resetsOrder {
             plan.faults.append("roll-out \(running.id) of @\(group) is \(running.state.rawValue)")
         }
         if kept.control?.id == id { plan.faults.append("the id \(id) was used for the last roll-out") }
-        let base = kept.base?.id.revision ?? 0
+        let base = plan.base ?? 0
         if candidate.id.revision ?? 0 <= base {
             plan.faults.append("the map needs a rev above \(base), which is in force")
         }
@@ -209,7 +160,6 @@ package struct RolloutPlanner {
                 plan.notices.append(
                     "entry \(entry.number) has no effect on \(who): \(entry.reason)")
             }
-            if build.diff == nil { plan.notices.append("\(who) did not say what is in force") }
         }
         if let first = plan.stages.first, first.agents == 0, plan.known > 0 {
             plan.faults.append("stage \(first.name) has no agent")

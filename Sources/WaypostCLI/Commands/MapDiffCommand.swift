@@ -8,7 +8,8 @@ struct MapDiffCommand: OperatorCommand {
         discussion: """
             Entries that are added (+), removed (-) and changed (~), URLs that would lead elsewhere (before → after), \
             entries that would have no effect, and why an agent would refuse it: once for agents with the same routes and \
-            maps. The exit status is 1 when an agent would refuse it.
+            maps. The exit status is 1 when something speaks against the map, 3 when what it would do is not known of all \
+            agents.
 
             Examples:
               waypost map diff --agent k1 --file map.json
@@ -20,15 +21,16 @@ struct MapDiffCommand: OperatorCommand {
     @Option(help: ArgumentHelp("A document with entries; - is standard input.", valueName: "file"))
     var file: String
 
+    @OptionGroup var asking: AskOptions
     @OptionGroup var output: OutputOptions
     @OptionGroup(title: "Signing", visibility: .shared) var signing: SignOptions
     @OptionGroup(title: "Broker", visibility: .shared) var session: SessionOptions
 
     func perform() async throws {
         let audience = try audience.audience
-        let settings = try await session.resolved(signedBy: signing)
+        let settings = try await session.resolved(signedBy: signing, asking: asking)
         let relocation = try RelocationOptions.relocation(file: file, by: settings.name)
         let delivery = MapDelivery(maps: MapClient(settings, of: audience), output: output)
-        guard try await !delivery.preview(relocation).isRefused else { throw Exit.failed }
+        try await delivery.preview(relocation)
     }
 }

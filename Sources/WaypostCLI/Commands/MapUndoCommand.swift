@@ -11,6 +11,9 @@ struct MapUndoCommand: MapAskingCommand {
             in force is sent, so that the broker keeps that again. The changes are printed first. A second undo reverts \
             the first.
 
+            By the rules that are shipped for a broker, agents are asked by one role and maps are sent by another: then \
+            --ask-as names the profile that asks: --profile release --ask-as ops.
+
             Examples:
               waypost map undo --agent k1 --dry-run
               waypost map undo --agent k1 --yes
@@ -30,13 +33,15 @@ struct MapUndoCommand: MapAskingCommand {
     @Flag(help: "Send it without asking.")
     var yes = false
 
+    @OptionGroup var asking: AskOptions
     @OptionGroup var output: OutputOptions
     @OptionGroup(title: "Signing", visibility: .shared) var signing: SignOptions
     @OptionGroup var wait: WaitOptions
     @OptionGroup(title: "Broker", visibility: .shared) var session: SessionOptions
 
     func perform() async throws {
-        let maps = try await maps(of: audience.audience)
+        let settings = try await session.resolved(signedBy: signing, asking: asking)
+        let maps = MapClient(settings, of: try audience.audience, wait.replyWait)
         let undo = try await maps.undo(to: revision)
         if !output.isJSON {
             Terminal.note("waypost: back to \(undo.origin), as rev \(undo.revision)")
@@ -44,9 +49,10 @@ struct MapUndoCommand: MapAskingCommand {
         // It was in force before, with whatever it has.
         let delivery = MapDelivery(
             maps: maps, output: output,
-            consent: .init(toLoss: yes, toUnknownReceiver: true, toInactiveEntries: true))
+            allowed: yes
+                ? MapUndo.allowed.union(MapObjection.Kind.asked) : MapUndo.allowed.subtracting([.loss]))
         if dryRun {
-            _ = try await delivery.preview(undo.relocation)
+            try await delivery.preview(undo.relocation)
         } else {
             try await delivery.send(undo.relocation)
         }

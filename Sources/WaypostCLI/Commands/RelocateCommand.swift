@@ -14,8 +14,10 @@ struct RelocateCommand: OperatorCommand {
             force: of one agent, or of a group, which is sent the complete map that follows, with the next rev. A \
             signed patch says what it builds on; that is read from the agent unless --base and --rev are given.
 
-            It first prints what would change, as waypost map diff does. It asks before entries disappear or a map at \
-            the broker is replaced; without a terminal that needs --yes.
+            It first prints what would change, as waypost map diff does. It asks before entries disappear, a map at the \
+            broker is replaced, or one is sent that is older or that all would refuse; without a terminal that needs \
+            --yes. A map with an entry without effect, and one of which it is not known what it would do, need the option \
+            that allows it.
 
             Examples:
               waypost relocate --agent k1 --from scheme://router/demo \\
@@ -42,15 +44,17 @@ struct RelocateCommand: OperatorCommand {
     @Flag(help: "Only print what it would change; nothing is sent.")
     var dryRun = false
 
-    @Flag(help: "Do not ask before entries disappear or a map at the broker is replaced.")
+    @Flag(
+        help:
+            "Do not ask before entries disappear, a map at the broker is replaced, or one is sent that agents refuse."
+    )
     var yes = false
 
     @Flag(help: "Send it to an agent or group that does not exist yet: the broker keeps the map for it.")
     var newAgent = false
 
-    @Flag(help: "Send it even if an entry would have no effect on any agent.")
-    var allowInactive = false
-
+    @OptionGroup var objections: ObjectionOptions
+    @OptionGroup var asking: AskOptions
     @OptionGroup var signing: SignOptions
     @OptionGroup var output: OutputOptions
     @OptionGroup var audience: AudienceOptions
@@ -59,7 +63,7 @@ struct RelocateCommand: OperatorCommand {
 
     func perform() async throws {
         let audience = try audience.audience
-        let settings = try await session.resolved(signedBy: signing)
+        let settings = try await session.resolved(signedBy: signing, asking: asking)
         if case .group = audience, entry.base != nil {
             throw CommandError(
                 .usage, "--base and --rev are for a patch of one agent; a group is sent a whole map")
@@ -68,10 +72,11 @@ struct RelocateCommand: OperatorCommand {
         let relocation = try await maps.merged(try entry.relocation(by: settings.name))
         let delivery = MapDelivery(
             maps: maps, output: output,
-            consent: .init(
-                toLoss: yes, toUnknownReceiver: newAgent, toInactiveEntries: allowInactive))
+            // Of an agent that is still to come nothing is known.
+            allowed: objections.allowed.union(newAgent ? [.unknownReceiver, .unchecked] : []).union(
+                yes ? MapObjection.Kind.asked : []))
         guard dryRun else { return try await delivery.send(relocation) }
-        guard try await !delivery.preview(relocation).isRefused else { throw Exit.failed }
+        try await delivery.preview(relocation)
     }
 }
 

@@ -8,7 +8,8 @@ struct RolloutPlanCommand: RolloutVerb {
         abstract: "Show what a roll-out would do; nothing is changed.",
         discussion: """
             The map is checked against each distinct list of routes in the group: missing targets, cycles, refusals. \
-            It prints the agents of each stage. Exit status 1 when it must not begin.
+            It prints the agents of each stage. Exit status 1 when it must not begin, 3 when what it would do is not \
+            known of all agents.
 
             Examples:
               waypost rollout plan --group lobby --file map.json
@@ -25,6 +26,8 @@ struct RolloutPlanCommand: RolloutVerb {
 
     @OptionGroup var stages: RolloutStageOptions
     @OptionGroup var pace: RolloutPace
+    @OptionGroup var objections: ObjectionOptions
+    @OptionGroup var asking: AskOptions
     @OptionGroup(title: "Signing", visibility: .shared) var signing: SignOptions
     @OptionGroup var target: RolloutTarget
     @OptionGroup var output: OutputOptions
@@ -33,10 +36,12 @@ struct RolloutPlanCommand: RolloutVerb {
     func validate() throws { try NameCheck.check(id, of: "--id") }
 
     func perform() async throws {
-        let settings = try await session.resolved()
+        let settings = try await session.resolved(signedBy: signing, asking: asking)
         var map = try RelocationOptions.relocation(file: file, by: settings.name)
-        if let signer = try signing.signer() { map = try map.signed(by: signer, for: .group(target.name)) }
-        let planner = RolloutPlanner(settings, group: try target.name, try stages.options(pace))
+        if let signer = settings.signer { map = try map.signed(by: signer, for: .group(target.name)) }
+        var options = try stages.options(pace)
+        options.allowed = objections.allowed
+        let planner = RolloutPlanner(settings, group: try target.name, options)
         let plan = try await Terminal.waiting(while: "asking the agents of @\(target.name)") {
             try await planner.plan(map, id: id)
         }
@@ -45,6 +50,8 @@ struct RolloutPlanCommand: RolloutVerb {
         } else {
             for line in text.lines(plan) { Terminal.print(line) }
         }
-        guard plan.isClear else { throw Exit.failed }
+        guard !plan.isClear else { return }
+        let isUnknown = plan.faults.isEmpty && plan.objections.allSatisfy { $0.kind == .unchecked }
+        throw isUnknown ? Exit.noReply : Exit.failed
     }
 }

@@ -31,6 +31,8 @@ struct RolloutStartCommand: SteeringVerb {
 
     @OptionGroup var stages: RolloutStageOptions
     @OptionGroup var pace: RolloutPace
+    @OptionGroup var objections: ObjectionOptions
+    @OptionGroup var asking: AskOptions
     @OptionGroup var audit: RolloutAudit
     @OptionGroup(title: "Signing", visibility: .shared) var signing: SignOptions
     @OptionGroup var target: RolloutTarget
@@ -40,19 +42,27 @@ struct RolloutStartCommand: SteeringVerb {
     func validate() throws { try NameCheck.check(id, of: "--id") }
 
     func perform() async throws {
-        let settings = try await session.resolved(signedBy: signing)
+        let settings = try await session.resolved(signedBy: signing, asking: asking)
         let group = try target.name
         // Before anything is sent: the file may be another one.
         _ = try audit.record()
         var map = try RelocationOptions.relocation(file: file, by: settings.name)
         if let signer = settings.signer { map = try map.signed(by: signer, for: .group(group)) }
         let name = id ?? "r-\(Identifier.short().lowercased())"
-        let options = try stages.options(pace)
+        var options = try stages.options(pace)
+        options.allowed = objections.allowed
         let plan = try await Terminal.waiting(while: "asking the agents of @\(group)") {
             try await RolloutPlanner(settings, group: group, options).plan(map, id: name)
         }
-        guard plan.isClear, let document = RolloutDirector.Document(map.payload) else {
+        guard plan.faults.isEmpty else {
             throw BackendError(.notSent, "not begun: \(plan.faults.joined(separator: "; "))")
+        }
+        if let first = plan.objections.first {
+            throw BackendError(
+                .notSent, "not begun: \(first.text); \(first.kind.option ?? "") begins all the same")
+        }
+        guard let document = RolloutDirector.Document(map.payload) else {
+            throw BackendError(.invalid, "a roll-out needs a whole map with a rev")
         }
         for notice in plan.notices.prefix(20) { Terminal.note("waypost: \(notice)") }
         try await steer(

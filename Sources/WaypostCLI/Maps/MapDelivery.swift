@@ -5,35 +5,29 @@ import WaypostMessages
 
 /// A document on its way to agents: what it would change is shown, then it is sent, then what became of it is shown.
 struct MapDelivery {
-    /// What is meant although it may be a mistake.
-    struct Consent {
-        /// Entries disappear, or a map at the broker is replaced: there is no question.
-        var toLoss = false
-        /// No agent has that name.
-        var toUnknownReceiver = false
-        /// An entry has no effect at any agent.
-        var toInactiveEntries = false
-    }
-
     let maps: MapClient
     let output: OutputOptions
-    var consent = Consent()
+    /// What may speak against it: it is not asked about.
+    var allowed: Set<MapObjection.Kind> = []
 
     private var audience: Audience { maps.audience }
 
-    /// What a document would change.
+    /// Prints what a document would change, and what speaks against it.
     ///
-    /// - Returns: The plan; it is printed already.
-    func preview(_ relocation: Relocation) async throws -> MapPlan {
+    /// - Throws: ``Exit`` when something does that is not allowed.
+    func preview(_ relocation: Relocation) async throws {
         let plan = try await maps.plan(relocation)
-        try checkReceivers(of: plan)
+        try check(plan, of: [.unknownReceiver])
         if output.isJSON {
             Terminal.print(json: plan.json)
         } else {
-            for line in text.lines(plan) { Terminal.print(line) }
+            for line in text.lines(plan) + text.lines(plan.objections) { Terminal.print(line) }
             if let kept = fate(plan, relocation) { Terminal.print("\(kept)") }
         }
-        return plan
+        // What is only asked about is no mistake.
+        let left = plan.objections.filter { !allowed.contains($0.kind) && $0.kind != .loss }
+        guard !left.isEmpty else { return }
+        throw left.allSatisfy { $0.kind == .unchecked } ? Exit.noReply : Exit.failed
     }
 
     /// Shows what it would change, asks where that is called for, sends it and shows what agents say.
@@ -41,7 +35,7 @@ struct MapDelivery {
     /// - Throws: ``BackendError`` when it was not sent, ``Exit`` when an agent refused it.
     func send(_ relocation: Relocation) async throws {
         let plan = try await maps.plan(relocation)
-        try check(plan)
+        try check(plan, of: [.unknownReceiver, .inactive, .unchecked])
         if !output.isJSON { for line in text.lines(plan) { Terminal.note(line) } }
         if plan.hasNoRevision {
             Terminal.note(
@@ -50,7 +44,8 @@ struct MapDelivery {
         }
         try confirm(plan)
         var refused = 0
-        let count = try await maps.relocate(relocation) { answer in
+        // What was shown is allowed by now, and nothing that comes meanwhile.
+        let count = try await maps.send(relocation, allowing: Set(plan.objections.map(\.kind))) { answer in
             if !answer.isApplied { refused += 1 }
             if output.isJSON {
                 Terminal.print(json: answer.line)
@@ -76,42 +71,35 @@ struct MapDelivery {
         if relocation.kind == .map, !output.isJSON {
             Terminal.note(
                 "waypost: the broker keeps the refused map for \(audience) and offers it at each connection; to take it "
-                    + "back: waypost map undo \(audience.option)")
+                    + "back: waypost map undo \(audience.option) (with --ask-as PROFILE where this sender may not ask "
+                    + "agents)")
         }
         throw Exit.failed
     }
 
     private var text: MapText { MapText(style: output.style) }
 
-    private func checkReceivers(of plan: MapPlan) throws {
-        if let absence = plan.absence, !consent.toUnknownReceiver {
-            throw BackendError(
-                .notSent,
-                "not sent: \(absence), and the broker would keep the map for the first that comes; --new-agent sends it"
-                    + NearestNames.question(plan.nearest))
-        }
+    /// - Throws: ``BackendError`` with the first that speaks against it and is not allowed.
+    private func check(_ plan: MapPlan, of kinds: Set<MapObjection.Kind>) throws {
+        guard
+            let first = plan.objections.first(where: { kinds.contains($0.kind) && !allowed.contains($0.kind) }
+            )
+        else { return }
+        let advice = first.kind.option.map { "; \($0) sends it" } ?? ""
+        throw BackendError(
+            .notSent,
+            first.kind == .unknownReceiver
+                ? "not sent: \(first.text), and the broker would keep the map for the first that comes\(advice)"
+                    + NearestNames.question(plan.nearest)
+                : "not sent: \(first.text)\(advice)")
     }
 
-    private func check(_ plan: MapPlan) throws {
-        try checkReceivers(of: plan)
-        let idle = plan.inactiveEverywhere
-        if !consent.toInactiveEntries, let first = idle.first {
-            let more = idle.count > 1 ? " (and \(idle.count - 1) more)" : ""
-            throw BackendError(
-                .notSent,
-                "not sent: entry \(first.number), \(first.entry.subjectPath), would have no effect on any agent: "
-                    + "\(first.reason)\(more); --allow-inactive sends it")
-        }
-    }
-
-    /// Asks before entries disappear or a map at the broker is replaced.
+    /// Asks before entries disappear, a map at the broker is replaced, or a map is sent that all would refuse.
     private func confirm(_ plan: MapPlan) throws {
-        guard !consent.toLoss else { return }
-        var reasons: [String] = []
-        if plan.disappearing > 0 {
-            reasons.append("\(plan.disappearing.counted("entry disappears", "entries disappear"))")
-        }
-        if let retained = plan.retained {
+        let asked = MapObjection.Kind.asked.subtracting(allowed)
+        guard !asked.isEmpty else { return }
+        var reasons = plan.objections.filter { asked.contains($0.kind) }.map(\.text)
+        if let retained = plan.retained, !plan.objections.contains(where: { $0.kind == .older }) {
             let name = retained.revision.map { "rev \($0)" } ?? "a map without rev"
             reasons.append("\(name), which the broker keeps for \(audience), is replaced")
         }

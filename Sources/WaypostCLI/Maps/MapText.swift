@@ -141,15 +141,20 @@ struct MapText {
         if !plan.seesMembers {
             lines.append("what would change is not known: the broker does not list its agents")
         }
-        if !plan.unknown.isEmpty {
-            let names = Self.named(plan.unknown)
-            lines.append("\(names): not known, \(plan.unknown.count == 1 ? "it does" : "they do") not answer")
+        return lines + plan.unknowns.map { "\($0.agents.named): \(style.yellow("not known")): \($0.reason)" }
+    }
+
+    /// What speaks against a map, with the option that allows it; what is asked about is shown with the entries.
+    func lines(_ objections: [MapObjection]) -> [TerminalText] {
+        objections.compactMap { objection in
+            guard let option = objection.kind.option else { return nil }
+            let mark = objection.kind == .unchecked ? style.yellow("unknown:") : style.red("problem:")
+            return "\(mark) \(objection.text); \(option) goes on all the same"
         }
-        return lines
     }
 
     private func lines(_ diff: MapDiff) -> [TerminalText] {
-        let names = Self.named(diff.agents)
+        let names = diff.agents.named
         if let refusal = diff.refusal {
             let texts: [TerminalText] = [
                 "\(style.bold("\(names)")): \(style.red("would refuse it")): \(refusal.code): \(refusal.detail)"
@@ -190,10 +195,5 @@ struct MapText {
     private func list<Item>(_ items: [Item], _ line: (Item) -> TerminalText) -> [TerminalText] {
         let lines = items.prefix(Self.maximumLines).map(line)
         return items.count > lines.count ? lines + ["  … and \(items.count - lines.count) more"] : lines
-    }
-
-    private static func named(_ agents: [String]) -> String {
-        let names = agents.prefix(5).joined(separator: ", ")
-        return agents.count > 5 ? "\(names) and \(agents.count - 5) more" : names
     }
 }

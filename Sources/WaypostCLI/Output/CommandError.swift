@@ -45,7 +45,10 @@ struct CommandError: Error, CustomStringConvertible {
     init?(_ error: any Error) {
         switch error {
         case let error as CommandError: self = error
-        case let error as BackendError: self.init(error.exit, error.description)
+        case let error as BackendError:
+            // Profiles may have other names; these are those of the guide.
+            let advice = error.role.map { "; with its profile: --profile \($0.rawValue)" } ?? ""
+            self.init(error.exit, error.description + advice)
         default: return nil
         }
     }

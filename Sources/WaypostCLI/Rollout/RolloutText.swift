@@ -125,6 +125,7 @@ struct RolloutText {
                 }, style, within: width)
         }
         lines += plan.notices.prefix(20).map { "\(style.yellow("note:")) \($0)" }
+        lines += MapText(style: style).lines(plan.objections)
         lines += plan.faults.map { "\(style.red("must not begin:")) \($0)" }
         if plan.isClear { lines.append("\(style.green("nothing speaks against it"))") }
         return lines

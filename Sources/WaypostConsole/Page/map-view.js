@@ -52,11 +52,11 @@ function layerLine({ layer, revision, digest, by, since: from, expires, entries,
       ' ', since(refused.at)) : null);
 }
 
-// All entries in the order in which they act, each layer under its own line.
+// All entries, each layer under its own line; the one that acts first on top, as waypost map has it.
 /** @param {{ asOf: number, layers: Layer[] }} maps @param {string} agent */
 export function layersView({ asOf, layers }, agent) {
   if (!layers.length) return emptyState('maps', 'No map is in force', 'Each URL goes where the build says.');
-  const items = layers.flatMap((layer) => [{ layer }, ...layer.entries.map((entry) => ({ layer, entry }))]);
+  const items = [...layers].reverse().flatMap((layer) => [{ layer }, ...layer.entries.map((entry) => ({ layer, entry }))]);
   const list = new VirtualList({
     label: 'Entries', source: { count: items.length, get: (index) => items[index] },
     key: ({ layer, entry }) => `${layer.layer} ${entry?.number ?? ''}`,
@@ -72,7 +72,7 @@ export function layersView({ asOf, layers }, agent) {
   });
   const place = h('div', { class: 'list-place entries' }, list);
   place.style.setProperty('--rows', String(items.length + 1));
-  return h('div', { class: 'layers' }, hint('In the order in which they act, ', since(asOf, 'as of '), '. ',
+  return h('div', { class: 'layers' }, hint('The layer that acts first is on top, ', since(asOf, 'as of '), '. ',
     link(viewHash('maps', '', { target: agent }), 'Send, compare or undo')), place);
 }
 
@@ -87,13 +87,18 @@ const cut = (list) => list.slice(0, MOST);
 const cutLine = (length) => (length > MOST ? hint(icon('warn'),
   ` ${MOST} of ${length} are shown; the shell has all.`) : null);
 
-/** @param {{ diffs: Diff[], silent?: string[], offline?: string[] }} answer */
-export function diffView({ diffs, silent = [], offline = [] }) {
-  return h('div', { class: 'diffs' },
+// What speaks against a map.
+/** @param {import('./types.js').Objection[]} objections */
+export const objectionsView = (objections) => objections.map(({ kind, text }) =>
+    noticeLine(kind === 'unchecked' || kind === 'loss' ? 'warn' : 'bad', `${text[0].toUpperCase()}${text.slice(1)}.`));
+
+/** @param {{ diffs: Diff[], silent?: string[], offline?: string[], objections?: import('./types.js').Objection[] }} answer */
+export function diffView({ diffs, silent = [], offline = [], objections = [] }) {
+  return h('div', { class: 'diffs' }, objectionsView(objections),
     offline.length ? noticeLine('lost',
       `${plural(offline.length, 'agent')} offline: ${some(offline)}. The broker keeps the map for them.`) : null,
     silent.length ? noticeLine('warn',
-      `${plural(silent.length, 'agent')} did not answer: ${some(silent)}. What changes there is not known.`) : null,
+      `What changes at ${plural(silent.length, 'agent')} is not known: ${some(silent)}.`) : null,
     diffs.slice(0, MOST_DIFFS).map(oneDiff),
     diffs.length > MOST_DIFFS ? hint(icon('warn'),
       ` ${plural(diffs.length - MOST_DIFFS, 'other group')} of agents; the shell has all.`) : null,

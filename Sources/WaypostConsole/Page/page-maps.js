@@ -8,7 +8,7 @@ import {
 } from './dom.js';
 import { icon } from './icons.js';
 import { live } from './live.js';
-import { diffView, layersView, some } from './map-view.js';
+import { diffView, layersView, objectionsView, some } from './map-view.js';
 import { Page } from './page.js';
 import { bytes, count, plural } from './time.js';
 import { viewHash } from './view.js';
@@ -201,7 +201,7 @@ export class MapsPage extends Page {
     fill(place, loading('Asking the agents…'));
     try {
       const answer = /** @type {DiffAnswer} */ (await post('/api/maps/diff', asked, this.end.signal));
-      this.compared = asked;
+      this.compared = { ...asked, objections: answer.objections };
       fill(place, diffView(answer), cliLine(answer.command));
     } catch (error) {
       if (!this.end.signal.aborted) fill(place, errorState(error, () => void this.diff()));
@@ -221,13 +221,15 @@ export class MapsPage extends Page {
   sendIt() {
     const { compared } = this;
     if (!compared) return;
-    const isGroup = compared.target.startsWith('@');
+    const { objections, ...draft } = compared;
+    const isGroup = draft.target.startsWith('@');
     ask({
-      title: `Send the draft to ${compared.target}`, act: 'Send it', path: '/api/maps',
-      body: () => compared,
+      title: `Send the draft to ${draft.target}`, act: 'Send it', path: '/api/maps',
+      // What was shown, and nothing that came since.
+      body: () => ({ ...draft, allow: objections.map(({ kind }) => kind) }), fields: objectionsView(objections),
       text: isGroup ? 'It goes to all agents of the group, also to those that join later.'
         : 'The agent checks it, and keeps its old map when it refuses.',
-      confirm: isGroup ? compared.target : undefined, drawn: answersView, done: () => this.again(),
+      confirm: isGroup || objections.length ? draft.target : undefined, drawn: answersView, done: () => this.again(),
     });
   }
 }

@@ -72,9 +72,10 @@
  *   destinations: { subject: string, before: string | null, after: string | null }[] | null,
  *   inactive: { number: number, entry: Entry, reason: string }[] | null, refusal: Fault | null }} Diff
  */
+/** @typedef {{ kind: string, text: string }} Objection */
 /**
  * @typedef {{ asOf: number, diffs: Diff[], silent: string[], offline: string[], document: unknown,
- *   command: string }} DiffAnswer
+ *   objections: Objection[], command: string }} DiffAnswer
  */
 /** @typedef {{ from: string, to: string, layer: string, entry: number | null, route: string | null }} Hop */
 /**

@@ -135,7 +135,11 @@ struct Changes: Sendable {
         let line = JSONValue.string(draft.command(backend.settings))
         guard !isDry else { return ["command": line] }
         if case .group = draft.audience { try confirm(draft.audience.description, body) }
-        return try await send(draft.relocation, to: draft.audience).merging(["command": line])
+        let allowed = (body["allow"]?.arrayValue ?? []).compactMap { $0.stringValue }
+            .compactMap(MapObjection.Kind.init)
+        return try await send(draft.relocation, to: draft.audience, allowing: Set(allowed)).merging([
+            "command": line
+        ])
     }
 
     /// Sends the map before the one in force again, or says what that would be.
@@ -156,16 +160,18 @@ struct Changes: Sendable {
             ])
         }
         if case .group = audience { try confirm(audience.description, body) }
-        return try await send(undo.relocation, to: audience).merging([
+        return try await send(undo.relocation, to: audience, allowing: MapUndo.allowed).merging([
             "command": line, "origin": .string(undo.origin),
         ])
     }
 
-    private func send(_ relocation: Relocation, to audience: Audience) async throws -> JSONValue {
+    private func send(
+        _ relocation: Relocation, to audience: Audience, allowing allowed: Set<MapObjection.Kind>
+    ) async throws -> JSONValue {
         var answers: [RelocationAnswer] = []
         var silent: [String] = []
         do {
-            _ = try await MapClient(backend.settings, of: audience).relocate(relocation) {
+            _ = try await MapClient(backend.settings, of: audience).relocate(relocation, allowing: allowed) {
                 answers.append($0)
             }
         } catch let error as BackendError where error.kind == .noReply {

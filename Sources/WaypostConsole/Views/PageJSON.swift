@@ -61,7 +61,7 @@ extension MapPlan {
             "memberCount": .int(Int64(members.count)), "silent": .array(unknown.map(JSONValue.string)),
             "offline": [], "replaces": .init(retained.map { $0.revision ?? 0 }),
             "disappearing": .int(Int64(disappearing)), "refused": .bool(isRefused),
-            "diffs": .array(diffs.map(\.pageJSON)),
+            "diffs": .array(diffs.map(\.pageJSON)), "objections": .array(objections.map(\.json)),
         ]
     }
 }

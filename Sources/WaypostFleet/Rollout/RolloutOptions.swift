@@ -23,6 +23,8 @@ public struct RolloutOptions: Sendable {
     public var exclude: [String] = []
     /// The agents' own guard; nil for none.
     package var limit: RolloutControl.Guard? = .init()
+    /// What may speak against the map: ``MapObjection/Kind/unchecked``, ``MapObjection/Kind/inactive``; nothing unless set.
+    public var allowed: Set<MapObjection.Kind> = []
     /// How long a breach still takes a promoted map back.
     public var tail = Duration.seconds(3_600)
     /// How long the controller watches a roll-out that a gate has paused; nil as long as agents have the new map.

@@ -41,6 +41,14 @@ package struct Topics: Sendable, Hashable {
 
     package func map(of audience: Audience) -> String { "\(root)/\(audience)/map" }
 
+    /// The filters for the maps of all agents and groups, and for the candidates of all groups.
+    package var mapFilters: [String] { ["\(root)/+/map", "\(root)/+/map/next"] }
+
+    /// Whether a topic is that of a map, or of a candidate.
+    package func isOfMap(_ topic: String) -> Bool {
+        topic.hasPrefix(root) && (topic.hasSuffix("/map") || topic.hasSuffix("/map/next"))
+    }
+
     package func patch(of agent: String) -> String { "\(root)/\(agent)/map/patch" }
 
     package func echo(of agent: String) -> String { "\(root)/\(agent)/echo" }

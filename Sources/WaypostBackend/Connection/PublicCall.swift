@@ -1,13 +1,14 @@
 import ServiceLifecycle
 
-extension Backend {
-    /// What every public call that waits is made of: it ends when its task is cancelled, and says so.
+/// What every public call of the library that waits is made of.
+enum PublicCall {
+    /// Does `body`; ends when the task is cancelled, and says so.
     ///
     /// The same when a graceful shutdown begins meanwhile: who waits for an agent would hold up all services. What begins
     /// in a shutdown is done, such as a last word to the agents.
     /// - Throws: ``BackendError``; `CancellationError` when the task is cancelled or is shut down, and nothing is begun
     ///   when it was cancelled before.
-    static func call<Value: Sendable>(
+    static func run<Value: Sendable>(
         _ body: @escaping @Sendable () async throws -> Value
     ) async throws -> Value {
         try Task.checkCancellation()

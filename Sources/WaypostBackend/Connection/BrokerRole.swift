@@ -1,0 +1,47 @@
+import MQTTLink
+package import WaypostMessages
+
+/// Who may write what by the rules that are shipped for a broker: `scripts/broker/acl`.
+package enum BrokerRole: String, Sendable {
+    /// Commands and asks agents.
+    case sender = "ops"
+    /// Sends maps and steers roll-outs.
+    case release
+
+    /// The role that may write a topic; nil where that is an agent's own.
+    package init?(writing topic: String, _ topics: Topics) {
+        if case .command? = topics.inbound(topic) {
+            self = .sender
+        } else if topics.isOfMap(topic) || topics.rollout(topic) != nil || topic.hasSuffix("/map/patch") {
+            self = .release
+        } else {
+            return nil
+        }
+    }
+
+    /// What it does, and others do not.
+    private var right: String {
+        switch self {
+        case .sender: "commands and asks agents"
+        case .release: "sends maps and steers roll-outs"
+        }
+    }
+
+    /// One clause: who may.
+    package var text: String { "by the shipped rules the role of \(rawValue) \(right), and no other does" }
+}
+
+extension BackendError {
+    /// The broker does not let `name` write a topic.
+    static func denied(
+        _ topic: String, _ code: ReasonCode, to name: String, _ topics: Topics, id: String? = nil
+    ) -> BackendError {
+        let role = BrokerRole(writing: topic, topics)
+        var error = BackendError(
+            .denied,
+            "the broker refused the message to \(topic): \(code); check its rules for \(name)"
+                + (role.map { ": \($0.text)" } ?? ""), id: id)
+        error.role = role
+        return error
+    }
+}
