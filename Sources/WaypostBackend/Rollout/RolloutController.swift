@@ -58,7 +58,7 @@ package struct RolloutController: Sendable {
 
     private func run(
         _ order: RolloutDirector.Order, from kept: RolloutDirector.Kept
-    ) async throws -> RolloutOutcome {
+    ) async throws -> (outcome: RolloutOutcome, unkept: String?) {
         var salt = kept.control?.salt ?? ""
         if case .start(let id, _, _) = order { salt = id }
         let now = Self.now

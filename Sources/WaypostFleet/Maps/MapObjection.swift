@@ -20,4 +20,6 @@ public struct MapObjection: Sendable, Hashable {
     public let kind: Kind
     /// One clause with the subject and what was found.
     public let text: String
+
+    package init(kind: Kind, text: String) { (self.kind, self.text) = (kind, text) }
 }
