@@ -46,7 +46,7 @@ import WaypostAgent
     private static func declares(in file: Data, suite: String, test: String) -> Bool {
         func has(_ words: String) -> Bool { file.range(of: Data(words.utf8)) != nil }
         let word = suite.filter { $0 != "`" }
-        return has("func \(test)(")
+        return has("\(test)(")
             && ["struct", "class", "extension"].contains { has("\($0) \(suite)") || has("\($0) \(word)") }
     }
 

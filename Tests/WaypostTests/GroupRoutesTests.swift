@@ -137,7 +137,7 @@ import Testing
             try shop.register(item) { .opened($0.parameters["id"]) }
             try shop.group("deep") { try $0.register(list) { _ in .opened("list") } }
         }
-        #expect(await router.open(item, ["id": 7]).value == "7")
+        #expect(await router.open(item, ["id": 7]).value == 7)
         #expect(try router.url(for: item, ["id": 7, "tab": "a"]) == "k://shop/items/7?tab=a")
         #expect(router.canOpen(item, ["id": 7]) && router.canOpen(list))
         #expect(try router.resolve(list).route == "k://shop/deep/list")
@@ -147,7 +147,7 @@ import Testing
         let error = #expect(throws: RouteGenerationError.self) { try router.url(for: item, ["id": 7]) }
         #expect("\(try #require(error))".contains("k://other/items/:id and of k://shop/items/:id"))
         second.cancel()
-        #expect(await router.open(item, ["id": 7]).value == "7")
+        #expect(await router.open(item, ["id": 7]).value == 7)
         handle.cancel()
         #expect(await router.open(item, ["id": 7]).code == .noRoute)
     }
