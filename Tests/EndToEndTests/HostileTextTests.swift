@@ -87,7 +87,7 @@ struct HostileTextTests {
         }
 
         let relocate = try RunningCommand(
-            ["relocate", "--agent", "k9", "--delete", "scheme://router/demo"] + options,
+            ["relocate", "--agent", "k9", "--delete", "scheme://router/demo", "--unchecked"] + options,
             environment: environment)
         try await backend.wait(for: "the patch") { $0.contains { $0.topic.hasSuffix("k9/map/patch") } }
         try await backend.publish(

@@ -247,7 +247,8 @@ struct LostDeviceTests {
         let site = try await Site()
         try await site.comes()
         let base = try await site.run(
-            "ci", "relocate", "--group", "lobby", "--file", site.file(41), "--yes", "--wait", "0")
+            "ci", "relocate", "--group", "lobby", "--file", site.file(41), "--yes", "--unchecked", "--wait",
+            "0")
         #expect(base.status == 0, "\(base)")
         try await eventually("the map before") {
             try await site.revisions() == Array(repeating: 41, count: 5)

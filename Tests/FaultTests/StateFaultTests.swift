@@ -108,7 +108,7 @@ import WaypostMessages
     private func isRefused(_ directory: String, _ sentence: String) async throws {
         let agent = try AgentProcess("k1", broker: "mqtt://127.0.0.1:1", directory: directory)
         try await agent.printed(sentence)
-        #expect(try await agent.ended() == 1)
+        #expect(try await agent.ended() == 65)
         let doctor = try await RunningCommand.run([
             "doctor", "--local", "--agent", "k1", "--state", directory,
         ])

@@ -56,10 +56,12 @@ package struct RolloutPlanner {
         plan.known = fleet.agents.count
         plan.online = fleet.online.count
         plan.stages = stages(fleet)
-        plan.builds = survey.builds.map { build in
-            RolloutPlan.Build(
-                versions: Set(build.agents.compactMap { fleet.agents[$0]?.version }).sorted(),
-                agents: build.agents, diff: build.diff(of: relocation, to: "@\(group)"))
+        plan.builds = survey.builds.compactMap { build in
+            let agents = build.agents.filter { !options.exclude.contains($0) }
+            guard !agents.isEmpty else { return nil }
+            return RolloutPlan.Build(
+                versions: Set(agents.compactMap { fleet.agents[$0]?.version }).sorted(),
+                agents: agents, diff: build.diff(of: relocation, to: "@\(group)"))
         }
         plan.objections = objections(survey, plan)
         checkBase(&plan, fleet, kept)
@@ -85,6 +87,7 @@ package struct RolloutPlanner {
     /// What a word of consent is needed for; what no agent takes is a fault.
     private func objections(_ survey: MapSurvey, _ plan: RolloutPlan) -> [MapObjection] {
         let unknown = survey.builds.compactMap(\.unknown)
+            .filter { !$0.agents.allSatisfy(options.exclude.contains) }
         // Who is there is known from their answers, and nothing else of them.
         let isBlind = survey.builds.isEmpty && plan.known > 0
         let blind = MapObjection(

@@ -245,6 +245,9 @@ extension RolloutControl: Payload {
         fields.optional("guard", &limit)
         var texts = stages.map(\.description)
         fields.optional("stages", &texts)
+        if texts.count > RolloutStage.maximumStages {
+            fields.refuse("stages has at most \(RolloutStage.maximumStages)")
+        }
         stages = texts.prefix(RolloutStage.maximumStages).compactMap(RolloutStage.init)
         fields.optional("stage", &stage, in: 0...1_000)
         fields.optional("n", &entry, in: 1...Self.highest)
