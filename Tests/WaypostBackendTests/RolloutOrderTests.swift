@@ -230,6 +230,30 @@ struct RolloutOrderTests {
         #expect(scene.director?.outcome == .superseded(by: "ops3"))
     }
 
+    @Test func `a promotion whose map the broker has lost is taken back by who takes over`() throws {
+        var scene = try running()
+        scene.director = nil
+        var control = try #require(scene.control)
+        (control.state, control.below, control.sequence) = (.promoting, .max, control.sequence + 1)
+        scene.publish(.json(scene.topics.rollout(of: "lobby"), control.encoded(), retain: true))
+        scene.retained[scene.topics.candidate(of: "lobby")] = nil
+        try scene.begin(.resume)
+        scene.run()
+        #expect(scene.outcome == .takenBack(why: "the broker has lost the new map"))
+        #expect(scene.revisions == [41: 20])
+    }
+
+    @Test func `a map that somebody sent in the place of the old one is promoted by who takes over`() throws {
+        var scene = try running()
+        scene.director = nil
+        let map = RolloutScene.map(42, [RolloutScene.redirect])
+        scene.publish(.json(scene.topics.map(of: .group("lobby")), map, retain: true))
+        try scene.begin(.resume)
+        #expect(scene.control?.state == .promoting)
+        scene.run()
+        #expect(scene.outcome == .done && scene.revisions == [42: 20])
+    }
+
     // MARK: What is retained
 
     @Test func `what the broker forgot while no controller was there is taken back by what agents say`()
