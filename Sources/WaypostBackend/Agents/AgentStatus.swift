@@ -1,4 +1,6 @@
+public import Waypost
 import WaypostFleet
+import WaypostMessages
 
 /// What is known of an agent from what the broker keeps.
 public struct AgentStatus: Sendable, Hashable {
@@ -49,4 +51,22 @@ public struct AgentStatus: Sendable, Hashable {
     public var map: String { summary.map }
     /// What is wrong, for people; empty when nothing is.
     public var problem: String { summary.problem }
+}
+
+/// What an agent says about itself.
+public struct AgentHealth: Sendable {
+    /// All that it says, as it came.
+    public let json: JSONValue
+    private let health: Health
+
+    init(_ json: JSONValue) { (self.json, health) = (json, Health(json)) }
+
+    /// Whether all its checks are good.
+    public var isGreen: Bool { health.isGreen }
+    /// Its version.
+    public var version: String { health.version }
+    /// Its groups beside `all`.
+    public var groups: [String] { health.groups }
+    /// The checks that failed, each with what was found.
+    public var problems: [String] { health.problems }
 }

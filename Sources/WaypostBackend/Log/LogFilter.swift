@@ -1,3 +1,4 @@
+import Waypost
 package import WaypostFleet
 package import WaypostMessages
 
@@ -72,5 +73,14 @@ package struct LogFilter: Sendable {
             .invalid,
             "filter \(specification.debugDescription) must be TAG:LEVEL, such as Router:D Service:W *:S "
                 + "(levels V D I W E F, S for nothing)")
+    }
+}
+
+extension LogQuery {
+    /// Reads a query of the command line.
+    ///
+    /// - Throws: ``BackendError`` naming the term and what it should be.
+    package static func read(_ text: String) throws(BackendError) -> LogQuery {
+        do { return try LogQuery(text) } catch { throw BackendError(.invalid, error.detail) }
     }
 }
