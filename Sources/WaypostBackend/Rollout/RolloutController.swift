@@ -137,10 +137,15 @@ package struct RolloutController: Sendable {
         let reader = RolloutReader(settings, group: group)
         var entries: [[UInt8]] = []
         var isPresenceKept = false
-        _ = try await session.readRetained(within: Self.patience) { message in
+        func saw(_ message: MQTTMessage) {
             director.saw(message, at: Self.now)
             if isAudit(message) { entries.append(message.payload) }
             if reader.isKeptState(message) { isPresenceKept = true }
+        }
+        _ = try await session.readRetained(within: Self.patience, saw)
+        if entries.isEmpty, director.kept.control?.entry != nil {
+            try await reader.subscribeToEachEntry(in: session)
+            _ = try await session.readRetained(within: Self.patience, saw)
         }
         if !isPresenceKept { try await reader.ask { director.saw($0, at: Self.now) } }
         return entries

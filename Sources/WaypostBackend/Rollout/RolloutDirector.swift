@@ -336,9 +336,7 @@ package struct RolloutDirector: Sendable {
         guard let control, let agent = fleet.agents[name] else { return }
         if let report = agent.report, report.order > control.order {
             // What a member says of itself steers no other.
-            notices.note(
-                name,
-                "claims epoch \(report.epoch), seq \(report.sequence), which nobody sent; it is ignored")
+            notices.claimed(name, report.order)
         }
         switch news {
         case .came: evidence.agentCame(name, at: now, grace: options.grace)
@@ -353,9 +351,7 @@ package struct RolloutDirector: Sendable {
         case .failed: break
         case .wants: if clock.wishes.time(of: name, at: now) <= now { heal(because: name, at: now) }
         }
-        if fleet.isCrowding(name) {
-            notices.note(name, "sends more than is read of one agent; what is beyond is not read")
-        }
+        if fleet.isCrowding(name) { notices.flooded(name) }
     }
 
     /// Canaries said where URLs lead; those that say nothing are not among them.

@@ -1,4 +1,5 @@
 import Waypost
+import WaypostMessages
 
 /// What should be known of a roll-out besides, each a sentence, and each about something else: as many as people read,
 /// whoever causes them.
@@ -9,7 +10,8 @@ struct RolloutNotices: Sendable, Hashable {
     private static let longest = 500
 
     private var own: [String: String] = [:]
-    private var agents: [String: String] = [:]
+    private var claims: [String: String] = [:]
+    private var floods: [String: String] = [:]
     private var hasMoreAgents = false
 
     /// Says something about a thing of the roll-out's; nil when there is nothing to say any more.
@@ -18,19 +20,28 @@ struct RolloutNotices: Sendable, Hashable {
         set { own[about] = newValue?.cut(to: Self.longest) }
     }
 
-    /// Says something about an agent: the first thing stays, whatever else that agent does.
-    mutating func note(_ agent: String, _ what: String) {
-        guard agents[agent] == nil else { return }
-        if agents.count < Self.mostAgents {
-            agents[agent] = "\(agent) \(what)".cut(to: Self.longest)
-        } else {
-            hasMoreAgents = true
-        }
+    /// An agent claims what nobody sent: its first claim is named, whatever else it claims.
+    mutating func claimed(_ agent: String, _ order: RolloutControl.Order) {
+        let claim = "claims epoch \(order.epoch), seq \(order.sequence), which nobody sent; it is ignored"
+        note(agent, claim, in: \.claims)
+    }
+
+    /// An agent sends more than is read of one.
+    mutating func flooded(_ agent: String) {
+        note(agent, "sends more than is read of one agent; what is beyond is not read", in: \.floods)
+    }
+
+    private mutating func note(
+        _ agent: String, _ what: String, in place: WritableKeyPath<RolloutNotices, [String: String]>
+    ) {
+        guard self[keyPath: place][agent] == nil else { return }
+        guard self[keyPath: place].count < Self.mostAgents else { return hasMoreAgents = true }
+        self[keyPath: place][agent] = "\(agent) \(what)"
     }
 
     /// All of them, in an order that stays.
     var sentences: [String] {
         let more = hasMoreAgents ? ["of more agents there would be the same to say"] : []
-        return (Array(own.values) + agents.values).sorted() + more
+        return (Array(own.values) + claims.values + floods.values).sorted() + more
     }
 }

@@ -198,10 +198,7 @@ package struct RolloutReader: Sendable {
             var kept = KeptAudit()
             try await read(&kept, in: session)
             if kept.slots.isEmpty {
-                // Some brokers keep nothing for a filter with a wildcard.
-                for slot in 0..<RolloutAudit.ring {
-                    _ = try await session.subscribe(topics.audit(of: group, slot: slot))
-                }
+                try await subscribeToEachEntry(in: session)
                 try await read(&kept, in: session)
             }
             var history = kept.history
@@ -217,6 +214,13 @@ package struct RolloutReader: Sendable {
                 if kept == known { break }
             }
             return history
+        }
+    }
+
+    /// For brokers that send nothing that they keep to a subscription with a wildcard.
+    func subscribeToEachEntry(in session: BackendSession) async throws {
+        for slot in 0..<RolloutAudit.ring {
+            _ = try await session.subscribe(topics.audit(of: group, slot: slot))
         }
     }
 

@@ -180,7 +180,7 @@ public struct RolloutHistory: Sendable, Hashable {
     public let entries: [Entry]
     /// Where the chain is broken: each a sentence; empty when every entry names the one before, and the last one is that
     /// of the control document.
-    public private(set) var faults: [String]
+    public let faults: [String]
 
     package static let unreadable = "an entry of the audit can't be read"
 
@@ -190,10 +190,11 @@ public struct RolloutHistory: Sendable, Hashable {
 
     /// The entries that a broker keeps, in any order, and the control document beside them.
     package init(_ payloads: [[UInt8]], endingWith control: RolloutControl?) {
-        self.init(payloads)
-        faults += Self.faults(
-            of: payloads.lazy.compactMap(RolloutAudit.init).max { $0.number < $1.number }, control)
+        self.init(payloads) { Self.faults(of: $0, control) }
     }
+
+    /// - Parameter payloads: The entries as they are kept, in any order.
+    package init(_ payloads: [[UInt8]]) { self.init(payloads) { _ in [] } }
 
     /// Whether the last entry is that of the control document.
     private static func faults(of last: RolloutAudit?, _ control: RolloutControl?) -> [String] {
@@ -222,8 +223,8 @@ public struct RolloutHistory: Sendable, Hashable {
         ]
     }
 
-    /// - Parameter payloads: The entries as they are kept, in any order.
-    package init(_ payloads: [[UInt8]]) {
+    /// - Parameter end: What is wrong with the last entry.
+    private init(_ payloads: [[UInt8]], checking end: (RolloutAudit?) -> [String]) {
         var read: [Int64: (entry: RolloutAudit, payload: [UInt8], digest: String)] = [:]
         var faults: [String] = []
         for payload in payloads where !payload.isEmpty {
@@ -256,7 +257,7 @@ public struct RolloutHistory: Sendable, Hashable {
                 number: entry.number, at: entry.at, id: entry.id, event: entry.event, author: entry.author,
                 why: entry.why, payload: payload)
         }
-        self.faults = faults
+        self.faults = faults + end(sorted.last?.entry)
     }
 
     /// Whether every entry names the one before.
