@@ -20,7 +20,7 @@ extension BackendSession {
         case .agent(let agent):
             try await readUpToFence(take)
             guard !diagnosis.knowsReceivers else { return }
-            try await refuse(unknown: agent, "agent") { $0.members.filter { $1.state != nil }.map(\.key) }
+            try await refuse(unknown: agent, "agent") { Array($0.members.keys) }
         case .group(let group):
             guard try await readRetained(within: wait.isOn ? wait.duration : Self.patience, take),
                 !diagnosis.knowsReceivers

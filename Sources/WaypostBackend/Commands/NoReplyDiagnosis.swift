@@ -43,7 +43,7 @@ package struct NoReplyDiagnosis {
     /// Whether the broker keeps anything of the agent, or of one in the group; every agent is in the group all.
     package var knowsReceivers: Bool {
         switch audience {
-        case .agent(let agent): roster.members[agent]?.state != nil
+        case .agent(let agent): roster.members[agent] != nil
         case .group: audience == .all || !asked.isEmpty
         }
     }
@@ -51,7 +51,7 @@ package struct NoReplyDiagnosis {
     /// Whether the agent was offline all the time since it was asked; never of a group.
     package var isKnownOffline: Bool {
         guard case .agent(let agent) = audience else { return false }
-        return roster.members[agent]?.state != nil && !wereOnline.contains(agent)
+        return roster.members[agent]?.isOnline == false && !wereOnline.contains(agent)
     }
 
     /// Whether the agent is there now; nil of a group, and while it is not known.
@@ -115,8 +115,13 @@ package struct NoReplyDiagnosis {
     }
 
     private func knowledge(of agent: String) -> String {
-        guard let member = roster.members[agent], let state = member.state else {
+        guard let member = roster.members[agent] else {
             return "there is no agent \(agent) at this broker; see: waypost agents"
+        }
+        guard let state = member.state else {
+            return
+                "the broker keeps no state of it, \(member.isOnline == true ? "and it speaks, " : "")but it does "
+                + "not answer; see: waypost doctor --agent \(agent)"
         }
         guard member.isOnline != true else {
             return "it reports that it is online (MQTT \(state.mqttVersion)), but it does not answer; "

@@ -48,6 +48,7 @@ package struct RolloutPlanner {
         guard survey.seesMembers else {
             throw BackendError(.denied, "the broker does not show \(settings.name) who is there")
         }
+        for (name, member) in survey.roster.members where member.isOnline == true { fleet.spoke(name) }
         // Stages and checks would be those of another fleet.
         plan.faults += survey.notices
         if !isPresenceKept { try await reader.ask { _ = fleet.saw($0.seen, of: nil, at: 0) } }

@@ -38,7 +38,7 @@ package struct AgentSelection: Sendable {
     /// What is wrong with it, as a sentence, when the broker knows these agents; nil for nothing.
     package func fault(in roster: Roster) -> String? {
         let known = Array(roster.members.keys)
-        for name in names.sorted() where roster.members[name]?.state == nil {
+        for name in names.sorted() where roster.members[name] == nil {
             return "there is no agent \(name) at this broker"
                 + NearestNames.advice(NearestNames.find(name, among: known))
         }

@@ -27,8 +27,15 @@ package struct Roster: Sendable {
         /// The layers in force; from health alone they have no digest and no time.
         package var layers: [AppliedMap.Layer] { map?.layers ?? health?.map.layers ?? [] }
 
+        /// Whether it has spoken of late: it is there, though the broker keeps no state of it.
+        fileprivate var hasSpoken = false
+
         /// Whether it is there; nil when that is not known.
-        package var isOnline: Bool? { state?.isOnline(withHealthOf: health?.epoch) }
+        ///
+        /// Its state says so. Where somebody removed that, or it expired, who speaks is there.
+        package var isOnline: Bool? {
+            state?.isOnline(withHealthOf: health?.epoch) ?? (hasSpoken ? true : nil)
+        }
         /// What changes when it comes or goes: an agent that comes again begins anew.
         fileprivate var comingAndGoing: [String] {
             guard let state else { return [] }
@@ -62,15 +69,15 @@ package struct Roster: Sendable {
         self.maximumBytes = maximumBytes
     }
 
+    /// How old retained health may be from which it follows that an agent is there: three that it publishes.
+    private static let longestSilence: Int64 = 90_000
+
     /// Takes note of a message that may be about presence.
     package mutating func saw(_ message: SeenMessage, now: Int64) {
-        if message.payload.isEmpty, case (let agent, .state)? = topics.outbound(message.topic) {
-            // Someone removed it, see ``RetiredAgent``.
-            if let member = members.removeValue(forKey: agent) {
-                bytes -= member.stateBytes + member.healthBytes + member.mapBytes
-            }
-        }
-        guard let (agent, content) = topics.outbound(message.topic), let json = message.json else { return }
+        guard let (agent, content) = topics.outbound(message.topic) else { return }
+        guard !message.payload.isEmpty else { return remove(content, of: agent) }
+        if !message.isRetained, content != .state { members[agent]?.hasSpoken = true }
+        guard let json = message.json else { return }
         let size = json.weight
         guard members[agent] != nil || members.count < maximumMembers, bytes + size <= maximumBytes
         else {
@@ -83,6 +90,7 @@ package struct Roster: Sendable {
             guard state?.isNews(after: members[agent]?.state) != false else { return }
             let before = members[agent]
             members[agent, default: Member()].state = state
+            members[agent]?.hasSpoken = state?.isOnline ?? false
             // Each connection that fails leaves a will, and changes nothing of since when the agent is lost.
             if before?.comingAndGoing ?? [] != members[agent]?.comingAndGoing {
                 members[agent]?.seenAt = message.isRetained ? nil : now
@@ -93,6 +101,10 @@ package struct Roster: Sendable {
         case .health:
             let health = Health(json)
             members[agent, default: Member()].health = health
+            let age = health.at.map { now.subtracting(clamping: $0).magnitude }
+            if !message.isRetained || age.map({ $0 <= Self.longestSilence }) ?? false {
+                members[agent]?.hasSpoken = true
+            }
             members[agent]?.healthLag =
                 message.isRetained ? nil : health.at.map { now.subtracting(clamping: $0) }
             members[agent]?.askedAt = nil
@@ -106,6 +118,26 @@ package struct Roster: Sendable {
         case .reply, .log, .failure, .routes, .contract, .navigation:
             break
         }
+    }
+
+    /// Somebody removed a document of an agent from the broker, or it expired; who has none left is forgotten, see
+    /// ``RetiredAgent``.
+    private mutating func remove(_ content: OutboundTopic, of agent: String) {
+        guard var member = members[agent] else { return }
+        switch content {
+        case .state:
+            bytes -= member.stateBytes
+            (member.state, member.stateJSON, member.stateBytes) = (nil, nil, 0)
+        case .health:
+            bytes -= member.healthBytes
+            (member.health, member.healthBytes) = (nil, 0)
+        case .applied:
+            bytes -= member.mapBytes
+            (member.map, member.mapJSON, member.mapBytes) = (nil, nil, 0)
+        case .reply, .log, .failure, .routes, .contract, .navigation: return
+        }
+        let isLeft = member.state != nil || member.health != nil || member.map != nil
+        members[agent] = isLeft ? member : nil
     }
 
     /// Takes the health with which an agent has answered a ping.

@@ -9,6 +9,8 @@ package struct RolloutFleet: Sendable {
         package var number: UInt64
         /// What it, or the broker for it, said of whether it is there.
         fileprivate var state: AgentState?
+        /// Whether it spoke; where the broker has lost its state, who speaks is there.
+        fileprivate var hasSpoken = false
         /// When it came, in milliseconds on our monotonic clock.
         fileprivate var came = Int64.min / 2
         /// When it was lost, in milliseconds on our monotonic clock; nil when it is online, or was shut down.
@@ -33,7 +35,7 @@ package struct RolloutFleet: Sendable {
 
         fileprivate init(number: UInt64) { self.number = number }
 
-        package var isOnline: Bool { state?.isOnline ?? false }
+        package var isOnline: Bool { state?.isOnline ?? hasSpoken }
         package var version: String { state?.version ?? "" }
 
         /// Whether it is online and says that the candidate is in force.
@@ -161,7 +163,7 @@ package struct RolloutFleet: Sendable {
         default: return nil
         }
         guard !message.payload.isEmpty else {
-            if case .state = content { forget(name) }
+            if case .state = content { stateVanished(name) }
             return nil
         }
         guard shares.take(message.payload.count, content, of: name, at: now) == .read else { return nil }
@@ -175,6 +177,7 @@ package struct RolloutFleet: Sendable {
         }
         var agent = agents[name] ?? others.removeValue(forKey: name)?.agent ?? new(name)
         let news = note(content, message, of: id, at: now, &agent)
+        if !message.isRetained { agent.hasSpoken = true }
         put(agent, name)
         return news.map { (name, $0) }
     }
@@ -217,9 +220,22 @@ package struct RolloutFleet: Sendable {
         Agent(number: RolloutHash.value(salt: salt, agent: name))
     }
 
-    private mutating func forget(_ name: String) {
-        put(nil, name)
-        others[name] = nil
+    /// An agent that is gone for ever is removed after it went; the state of one that is there was lost.
+    private mutating func stateVanished(_ name: String) {
+        if var agent = agents[name], agent.isOnline {
+            (agent.state, agent.hasSpoken) = (nil, true)
+            put(agent, name)
+        } else {
+            put(nil, name)
+            others[name] = nil
+        }
+    }
+
+    /// An agent is known to be there though the broker keeps no state of it.
+    package mutating func spoke(_ name: String) {
+        guard var agent = agents[name] else { return }
+        agent.hasSpoken = true
+        put(agent, name)
     }
 
     /// Whether an agent has sent more than is read of one.

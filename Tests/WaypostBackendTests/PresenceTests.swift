@@ -1,0 +1,98 @@
+import MQTTLink
+import Testing
+import Waypost
+import WaypostMessages
+
+@testable import WaypostBackend
+
+/// Who is there, by all that speaks for it.
+@Suite struct PresenceTests {
+    private static let topics = Topics.standard
+    private static let now: Int64 = 1_800_000_000_000
+
+    private static func state(_ state: String, _ why: String, epoch: Int = 1) -> MQTTMessage {
+        message("state", #"{"state":"\#(state)","epoch":\#(epoch),"boot":"b","why":"\#(why)"}"#, retain: true)
+    }
+
+    private static func health(age: Int64, retain: Bool) -> MQTTMessage {
+        message(
+            "health", #"{"type":"health","status":"green","epoch":1,"groups":["lobby"],"at":\#(now - age)}"#,
+            retain: retain)
+    }
+
+    private static func message(_ level: String, _ payload: String, retain: Bool) -> MQTTMessage {
+        MQTTMessage(topic: "waypost/v1/k1/\(level)", payload: Array(payload.utf8), retain: retain)
+    }
+
+    private static let cleared = message("state", "", retain: false)
+    private static let applied = message(
+        "map/applied", #"{"layers":[],"entries":0,"inactive":[],"refused":null}"#, retain: false)
+
+    struct Case: Sendable, CustomTestStringConvertible {
+        var testDescription: String
+        var messages: [MQTTMessage]
+        /// Nil where it is not known.
+        var isOnline: Bool?
+    }
+
+    static let cases = [
+        Case(testDescription: "its state says so", messages: [state("online", "birth")], isOnline: true),
+        Case(testDescription: "lost", messages: [state("offline", "will")], isOnline: false),
+        Case(
+            testDescription: "its state was removed, and its last health is new",
+            messages: [health(age: 20_000, retain: true)], isOnline: true),
+        Case(
+            testDescription: "its state was removed, and its last health is old",
+            messages: [health(age: 600_000, retain: true)], isOnline: nil),
+        Case(
+            testDescription: "its state is removed while it goes on",
+            messages: [state("online", "birth"), health(age: 600_000, retain: true), cleared, applied],
+            isOnline: true),
+        Case(
+            testDescription: "it goes after its state was removed",
+            messages: [
+                state("online", "birth"), health(age: 0, retain: false), cleared, applied,
+                state("offline", "will"),
+            ], isOnline: false),
+        Case(
+            testDescription: "it was lost, and its state was removed then",
+            messages: [state("offline", "will"), health(age: 600_000, retain: true), cleared], isOnline: nil),
+    ]
+
+    @Test(arguments: cases) func `an agent is there when what is known speaks for it`(_ one: Case) {
+        var roster = Roster(topics: Self.topics)
+        for message in one.messages { roster.saw(message, now: Self.now) }
+        #expect(roster.members["k1"]?.isOnline == one.isOnline)
+        // There is one, whatever was lost.
+        #expect(AgentSelection(names: ["k1"]).fault(in: roster) == nil)
+    }
+
+    @Test func `an agent of which nothing is left is forgotten`() {
+        var roster = Roster(topics: Self.topics)
+        for message in [
+            Self.state("offline", "shutdown"), Self.health(age: 0, retain: true), Self.applied,
+            Self.message("map/applied", "", retain: false), Self.message("health", "", retain: false),
+            Self.cleared,
+        ] {
+            roster.saw(message, now: Self.now)
+        }
+        #expect(roster.members.isEmpty)
+        #expect(AgentSelection(names: ["k1"]).fault(in: roster) != nil)
+    }
+
+    @Test func `a roll-out counts who speaks, though its state was removed`() {
+        var fleet = RolloutFleet(group: "lobby", salt: "r", topics: Self.topics)
+        for message in [Self.state("online", "birth"), Self.health(age: 0, retain: true), Self.cleared] {
+            _ = fleet.saw(message, of: nil, at: 0)
+        }
+        #expect(fleet.counts.online == 1)
+        _ = fleet.saw(Self.state("offline", "will"), of: nil, at: 1)
+        #expect(fleet.counts.online == 0)
+
+        var other = RolloutFleet(group: "lobby", salt: "r", topics: Self.topics)
+        _ = other.saw(Self.health(age: 0, retain: true), of: nil, at: 0)
+        #expect(other.counts.online == 0)
+        _ = other.saw(Self.applied, of: nil, at: 1)
+        #expect(other.counts.online == 1)
+    }
+}
