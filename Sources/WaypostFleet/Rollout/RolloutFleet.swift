@@ -177,7 +177,7 @@ package struct RolloutFleet: Sendable {
         }
         var agent = agents[name] ?? others.removeValue(forKey: name)?.agent ?? new(name)
         let news = note(content, message, of: id, at: now, &agent)
-        if !message.isRetained { agent.hasSpoken = true }
+        if !message.isRetained, content != .state { agent.hasSpoken = true }
         put(agent, name)
         return news.map { (name, $0) }
     }
