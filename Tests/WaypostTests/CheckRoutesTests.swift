@@ -253,9 +253,9 @@ import Testing
         let odd = "x\(Character(try #require(Unicode.Scalar(number))))y"
         let routes = ["a://home", "a://\(odd)"].map { RouteDescription(path: $0, className: "C") }
         let report = Router.check(routes: routes + [RouteDescription(path: "a://d", className: odd)])
-        // A control character is no part of a pattern at all.
-        let faults = report.findings(.unseenCharacter) + report.findings(.badPattern)
-        #expect(faults.count == 2 && !report.isClean, "\(report.text)")
+        // A control character is no pattern at all.
+        let found = report.findings(.unseenCharacter) + report.findings(.badPattern)
+        #expect(found.count == 2 && !report.isClean, "\(report.text)")
 
         let home = "a://home"
         let entries = [
