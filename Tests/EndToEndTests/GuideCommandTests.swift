@@ -23,7 +23,8 @@ import Testing
         var found = page.matches(of: /`(waypost [^`\n]+)`/).map { String($0.output.1) }
         found += page.split(separator: "\n").filter { $0.hasPrefix("waypost ") }.map(String.init)
         return found.map { line in
-            line.matches(of: /'([^']*)'|"([^"]*)"|(\S+)/).map { match in
+            // Without what a pipe leads to.
+            line.prefix { $0 != "|" }.matches(of: /'([^']*)'|"([^"]*)"|(\S+)/).map { match in
                 let word = String(match.output.1 ?? match.output.2 ?? match.output.3 ?? "")
                 return Self.examples[word] ?? word
             }
@@ -33,11 +34,14 @@ import Testing
     @Test(arguments: ["AtThreeInTheMorning", "Roles", "OnCall"])
     func `each command of a page is one`(page: String) async throws {
         let commands = try Self.commands(on: Self.page(page))
-        #expect(commands.count > 5)
+        #expect(commands.count > 3)
         for words in commands {
             let line = words.joined(separator: " ")
+            // A verb that is only named.
+            let verb = Array(words.dropFirst())
+            if Verbs.all.contains(verb) || Verbs.families.contains(verb.joined(separator: " ")) { continue }
             do {
-                _ = try await WaypostCommand.asyncParseAsRoot(Array(words.dropFirst()))
+                _ = try await WaypostCommand.asyncParseAsRoot(verb)
             } catch {
                 let status = WaypostCommand.exitCode(for: error)
                 #expect(status.isSuccess, "\(line): \(WaypostCommand.message(for: error))")
