@@ -83,16 +83,16 @@ import WaypostMessages
     @Test func `a roll-out counts who speaks, though its state was removed`() {
         var fleet = RolloutFleet(group: "lobby", salt: "r", topics: Self.topics)
         for message in [Self.state("online", "birth"), Self.health(age: 0, retain: true), Self.cleared] {
-            _ = fleet.saw(message, of: nil, at: 0)
+            _ = fleet.saw(message.seen, of: nil, at: 0)
         }
         #expect(fleet.counts.online == 1)
-        _ = fleet.saw(Self.state("offline", "will"), of: nil, at: 1)
+        _ = fleet.saw(Self.state("offline", "will").seen, of: nil, at: 1)
         #expect(fleet.counts.online == 0)
 
         var other = RolloutFleet(group: "lobby", salt: "r", topics: Self.topics)
-        _ = other.saw(Self.health(age: 0, retain: true), of: nil, at: 0)
+        _ = other.saw(Self.health(age: 0, retain: true).seen, of: nil, at: 0)
         #expect(other.counts.online == 0)
-        _ = other.saw(Self.applied, of: nil, at: 1)
+        _ = other.saw(Self.applied.seen, of: nil, at: 1)
         #expect(other.counts.online == 1)
     }
 }
