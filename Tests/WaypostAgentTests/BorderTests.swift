@@ -51,6 +51,10 @@ import Waypost
             return (try? RolloutControl(document + [UInt8](repeating: 0x20, count: size - document.count)))
                 != nil
         },
+        Border(name: "stages of a roll-out", limit: RolloutStage.maximumStages) { count in
+            let document = try control { $0.stages = (1...count).map { .count($0) } }.encoded()
+            return (try? RolloutControl(document)) != nil
+        },
         Border(name: "names of a roll-out", limit: RolloutControl.maximumNames) { count in
             let document = try control { $0.include = (0..<count).map { "k\($0)" } }.encoded()
             return (try? RolloutControl(document)) != nil

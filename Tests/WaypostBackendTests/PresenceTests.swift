@@ -54,9 +54,6 @@ import WaypostMessages
                 state("online", "birth"), health(age: 0, retain: false), cleared, applied,
                 state("offline", "will"),
             ], isOnline: false),
-        Case(
-            testDescription: "it was lost, and its state was removed then",
-            messages: [state("offline", "will"), health(age: 600_000, retain: true), cleared], isOnline: nil),
     ]
 
     @Test(arguments: cases) func `an agent is there when what is known speaks for it`(_ one: Case) {
@@ -71,7 +68,6 @@ import WaypostMessages
         var roster = Roster(topics: Self.topics)
         for message in [
             Self.state("offline", "shutdown"), Self.health(age: 0, retain: true), Self.applied,
-            Self.message("map/applied", "", retain: false), Self.message("health", "", retain: false),
             Self.cleared,
         ] {
             roster.saw(message, now: Self.now)

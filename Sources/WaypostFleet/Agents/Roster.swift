@@ -74,10 +74,13 @@ package struct Roster: Sendable {
 
     /// Takes note of a message that may be about presence.
     package mutating func saw(_ message: SeenMessage, now: Int64) {
-        guard let (agent, content) = topics.outbound(message.topic) else { return }
-        guard !message.payload.isEmpty else { return remove(content, of: agent) }
-        if !message.isRetained, content != .state { members[agent]?.hasSpoken = true }
-        guard let json = message.json else { return }
+        if message.payload.isEmpty, case (let agent, .state)? = topics.outbound(message.topic) {
+            // Someone removed it, see ``RetiredAgent``; one that is there comes back with what it says next.
+            if let member = members.removeValue(forKey: agent) {
+                bytes -= member.stateBytes + member.healthBytes + member.mapBytes
+            }
+        }
+        guard let (agent, content) = topics.outbound(message.topic), let json = message.json else { return }
         let size = json.weight
         guard members[agent] != nil || members.count < maximumMembers, bytes + size <= maximumBytes
         else {
@@ -102,9 +105,7 @@ package struct Roster: Sendable {
             let health = Health(json)
             members[agent, default: Member()].health = health
             let age = health.at.map { now.subtracting(clamping: $0).magnitude }
-            if !message.isRetained || age.map({ $0 <= Self.longestSilence }) ?? false {
-                members[agent]?.hasSpoken = true
-            }
+            if age.map({ $0 <= Self.longestSilence }) ?? false { members[agent]?.hasSpoken = true }
             members[agent]?.healthLag =
                 message.isRetained ? nil : health.at.map { now.subtracting(clamping: $0) }
             members[agent]?.askedAt = nil
@@ -118,26 +119,7 @@ package struct Roster: Sendable {
         case .reply, .log, .failure, .routes, .contract, .navigation:
             break
         }
-    }
-
-    /// Somebody removed a document of an agent from the broker, or it expired; who has none left is forgotten, see
-    /// ``RetiredAgent``.
-    private mutating func remove(_ content: OutboundTopic, of agent: String) {
-        guard var member = members[agent] else { return }
-        switch content {
-        case .state:
-            bytes -= member.stateBytes
-            (member.state, member.stateJSON, member.stateBytes) = (nil, nil, 0)
-        case .health:
-            bytes -= member.healthBytes
-            (member.health, member.healthBytes) = (nil, 0)
-        case .applied:
-            bytes -= member.mapBytes
-            (member.map, member.mapJSON, member.mapBytes) = (nil, nil, 0)
-        case .reply, .log, .failure, .routes, .contract, .navigation: return
-        }
-        let isLeft = member.state != nil || member.health != nil || member.map != nil
-        members[agent] = isLeft ? member : nil
+        if !message.isRetained, content != .state { members[agent]?.hasSpoken = true }
     }
 
     /// Takes the health with which an agent has answered a ping.
