@@ -393,7 +393,7 @@ package struct RolloutDirector: Sendable {
     /// Publishes again what the broker should keep and does not, or what an agent says that it did not get.
     private mutating func heal(because agent: String?, at now: Int64) {
         // One publish serves all that ask at the same time.
-        guard let control, now - clock.lastHealing >= Self.pauseOfHealing else { return }
+        guard let control, outcome == nil, now - clock.lastHealing >= Self.pauseOfHealing else { return }
         clock.lastHealing = now
         let isAsked = agent != nil
         if let groupMap, isAsked || kept.base?.id.digest != groupMap.id.digest {
