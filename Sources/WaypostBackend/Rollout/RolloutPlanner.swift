@@ -108,9 +108,17 @@ package struct RolloutPlanner {
                 !known.contains(map.digest) && map.revision ?? 0 > plan.base ?? 0
             } ?? false
         }
-        guard let newest = ahead.values.compactMap(\.map?.revision).max() else { return }
+        let claims = ahead.values.compactMap(\.map?.revision).sorted()
+        guard !claims.isEmpty else { return }
+        // The one in the middle: what one of them claims beyond it is not believed either.
+        let newest = claims[(claims.count - 1) / 2]
         let who =
             "\(ahead.keys.sorted().named) \(ahead.count == 1 ? "has" : "have") rev \(newest) of @\(group) in force"
+        // What a few say of themselves does not keep a map from the others.
+        guard claims.count * 2 >= fleet.agents.count else {
+            plan.notices.append("\(who), which the broker does not keep")
+            return
+        }
         let remedy = "send that map again first, or its entries by an undo to rev \(newest)"
         if let base = kept.base {
             let revision = base.id.revision.map { "rev \($0)" } ?? "one without a rev"
