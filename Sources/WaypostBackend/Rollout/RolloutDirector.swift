@@ -290,6 +290,7 @@ package struct RolloutDirector: Sendable {
     ///
     /// It is no silence: the broker's part of the audit says so, too, once.
     package mutating func auditIsUnkept(_ fault: String?, at now: Int64) {
+        defer { assert(isConsistent) }
         let isNew = fault != nil && notices["file"] == nil
         notices["file"] = fault
         guard isNew, isSteering else { return }

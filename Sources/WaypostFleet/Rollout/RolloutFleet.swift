@@ -233,6 +233,7 @@ package struct RolloutFleet: Sendable {
 
     /// An agent is known to be there though the broker keeps no state of it.
     package mutating func spoke(_ name: String) {
+        defer { assert(isConsistent) }
         guard var agent = agents[name] else { return }
         agent.hasSpoken = true
         put(agent, name)

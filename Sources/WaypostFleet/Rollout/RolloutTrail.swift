@@ -29,6 +29,7 @@ package struct RolloutTrail: Sendable {
 
     /// Takes note of an entry that is there already.
     package mutating func saw(_ payload: [UInt8]) {
+        defer { assert(isConsistent) }
         guard !payload.isEmpty else { return }
         guard let entry = RolloutAudit(bytes: payload) else {
             faults.insert(RolloutHistory.unreadable)
@@ -52,6 +53,7 @@ package struct RolloutTrail: Sendable {
 
     /// Takes note of what came in a place of the ring.
     package mutating func saw(_ payload: [UInt8], in slot: Int64) -> Finding {
+        defer { assert(isConsistent) }
         guard (0..<RolloutAudit.ring).contains(slot) else { return .foreign }
         held[slot] = payload
         guard hasBegun else {
@@ -85,6 +87,7 @@ package struct RolloutTrail: Sendable {
     /// - Parameter control: The control document; nil when there is none.
     /// - Returns: What is wrong, each a sentence.
     package mutating func begins(after control: RolloutControl?) -> [String] {
+        defer { assert(isConsistent) }
         guard !hasBegun else { return [] }
         hasBegun = true
         let numbers = found.keys.sorted()
@@ -146,6 +149,7 @@ package struct RolloutTrail: Sendable {
         _ event: String, of control: RolloutControl, by author: String, why: String?, evidence: JSONValue?,
         at wall: Int64
     ) -> RolloutAudit {
+        defer { assert(isConsistent) }
         if !hasBegun { _ = begins(after: nil) }
         let entry = RolloutAudit(
             number: next, at: wall, id: control.id, epoch: control.epoch, sequence: control.sequence,
