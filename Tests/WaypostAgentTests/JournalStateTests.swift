@@ -112,6 +112,29 @@ import WaypostMessages
         #expect(state.receivedCount == 0)
     }
 
+    @Test mutating func `commits reports once more that found no place while it wrote`() {
+        var limits = AgentLimits()
+        limits.outboxRecords = 2
+        state = JournalState(limits: limits, isDurable: true, quota: ReportQuota(records: 2, bytes: 100_000))
+        func fail() -> JournalState.Next {
+            state.failureOccurred(
+                FailureReport(id: "f", code: .badJSON, origin: .agent, detail: "broken", at: 1), isGathering: false)
+        }
+        #expect([fail(), fail(), fail()] == [.commitInBackground, .nothing, .nothing])
+        let first = state.commitBegan(0)
+        #expect(first.overflow == 1)
+        #expect(fail() == .nothing)
+        state.committed(first, repeated: [])
+        #expect(state.counters.droppedReports == 1)
+        let looksForMore = state.committerEnded()
+        #expect(looksForMore)
+        let second = state.commitBegan(0)
+        #expect(second.entries.isEmpty && second.quota.dropped == 1)
+        state.committed(second, repeated: [])
+        let isDone = !state.committerEnded()
+        #expect(isDone)
+    }
+
     @Test mutating func `forgets the acknowledgement of a reply that goes out again`() {
         _ = state.replyAcknowledged(Self.acknowledged(1...2), isGathering: false)
         state.committed(state.commitBegan(1), repeated: [2])

@@ -288,7 +288,7 @@ final class Journal: Sendable {
 
     /// Sends what waited for a commit, and calls who waited.
     private func committed(_ batch: JournalBatch, _ repeated: [Int64]) {
-        state.withLock { $0.committed(batch, repeated: repeated) }
+        act(on: state.withLock { $0.committed(batch, repeated: repeated) })
         var items: [OutboxItem] = []
         var ended: [(sequence: Int64, bytes: Int)] = []
         for entry in batch.entries {

@@ -276,18 +276,22 @@ struct JournalState: Sendable {
     /// It is on disk; called before another commit begins.
     ///
     /// - Parameter repeated: rows whose replies go out again.
-    mutating func committed(_ batch: JournalBatch, repeated: [Int64]) {
+    /// - Returns: What to do.
+    @discardableResult
+    mutating func committed(_ batch: JournalBatch, repeated: [Int64]) -> Next {
         defer { assert(isConsistent) }
         if !batch.entries.isEmpty { isFailing = false }
         quota = batch.quota
-        // Those that came while this was being written too: it may be the last commit for long.
-        quota.lost(overflow - batch.overflow)
+        let lost = overflow - batch.overflow
+        quota.lost(lost)
         overflow = 0
         receivedCount -= batch.received.count
         waitingReports -= batch.entries.count { if case .failed = $0 { true } else { false } }
         waitingReplyBytes -= Self.replyBytes(batch.entries)
         showQuota()
         forgetAcknowledgements(of: repeated)
+        // Those that were lost while this was being written must be on disk too, and nothing else may come for long.
+        return lost > 0 ? commit(.commitInBackground) : .nothing
     }
 
     /// All of it goes back to its place, and is tried again; called before another commit begins.
