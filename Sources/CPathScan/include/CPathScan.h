@@ -94,6 +94,15 @@ static inline bool waypost_are_equal(const uint8_t *_Nonnull one, const uint8_t 
     return memcmp(one, other, count) == 0;
 }
 
+/// The order of two texts by their bytes: below 0 when the first comes first, 0 when they are the same.
+static inline int waypost_order(
+    const uint8_t *_Nullable one, size_t length, const uint8_t *_Nullable other, size_t other_length
+) {
+    size_t both = length < other_length ? length : other_length;
+    int order = both > 0 ? memcmp(one, other, both) : 0;
+    return order != 0 ? order : (length > other_length) - (length < other_length);
+}
+
 /// Where in `text` the first `wanted` begins; `length` when there is none. It takes time in proportion to both lengths.
 size_t waypost_find(
     const uint8_t *_Nonnull text, size_t length, const uint8_t *_Nonnull wanted, size_t wanted_length

@@ -50,7 +50,12 @@ struct NonLiteralKey {
     var kind: Kind { bytes.isEmpty ? .placeholder : Kind(rawValue: bytes[0]) ?? .rest }
     /// How many placeholders there are, unless it is a plain one.
     private var holes: Int { bytes.isEmpty ? 0 : Int(~bytes[5]) }
-    private var ordered: UnsafeBufferPointer<UInt8>.SubSequence { bytes.dropLast(2 * holes) }
+    private var ordered: UnsafeBufferPointer<UInt8> { part(0, bytes.count &- 2 &* holes) }
+
+    /// The bytes from `start` up to `end`.
+    private func part(_ start: Int, _ end: Int) -> UnsafeBufferPointer<UInt8> {
+        UnsafeBufferPointer(rebasing: bytes[min(start, end)..<end])
+    }
 
     /// The converter's number of one of the placeholders plus one; 0 without one.
     func converter(_ number: Int) -> Int {
@@ -59,20 +64,22 @@ struct NonLiteralKey {
         return Int(bytes[place]) | Int(bytes[place + 1]) &<< 8
     }
 
-    var prefix: UnsafeBufferPointer<UInt8>.SubSequence {
-        ordered.dropFirst(6).prefix(Int(~bytes[3]) &<< 8 | Int(~bytes[4]))
-    }
-    private var behindPrefix: UnsafeBufferPointer<UInt8>.SubSequence { ordered[prefix.endIndex...] }
-    var suffix: UnsafeBufferPointer<UInt8>.SubSequence {
+    /// Where the literals behind the first begin.
+    private var prefixEnd: Int { bytes.isEmpty ? 0 : 6 &+ (Int(~bytes[3]) &<< 8 | Int(~bytes[4])) }
+    var prefix: UnsafeBufferPointer<UInt8> { part(6, prefixEnd) }
+    private var behindPrefix: UnsafeBufferPointer<UInt8> { part(prefixEnd, bytes.count &- 2 &* holes) }
+    var suffix: UnsafeBufferPointer<UInt8> {
         let rest = behindPrefix
-        return holes < 2 ? rest : rest.lastIndex(of: 0).map { rest[($0 + 1)...] } ?? rest
+        guard holes > 1, let nul = rest.lastIndex(of: 0) else { return rest }
+        return UnsafeBufferPointer(rebasing: rest[(nul &+ 1)...])
     }
 
     /// Whether a component has these literals, and `converts` is true of all that the placeholders take.
     func takes(_ component: UnsafeBufferPointer<UInt8>, _ converts: (Range<Int>, Int) -> Bool) -> Bool {
         let (prefix, suffix) = (prefix, suffix)
-        guard component.count > prefix.count &+ suffix.count, component.starts(with: prefix),
-            component.suffix(suffix.count).elementsEqual(suffix)
+        guard component.count > prefix.count &+ suffix.count,
+            Self.order(UnsafeBufferPointer(rebasing: component[..<prefix.count]), prefix) == 0,
+            Self.order(UnsafeBufferPointer(rebasing: component[(component.count &- suffix.count)...]), suffix) == 0
         else { return false }
         return eachHole(of: component) { converts($1, converter($0)) }
     }
@@ -97,7 +104,7 @@ struct NonLiteralKey {
             let found = first &+ waypost_find(base + first, end &- first, wanted, literal.count)
             guard found < end, body(number, start..<found) else { return false }
             start = found &+ literal.count
-            left = left[(nul + 1)...]
+            left = UnsafeBufferPointer(rebasing: left[(nul &+ 1)...])
             number &+= 1
         }
         return start < end && body(number, start..<end)
@@ -118,11 +125,16 @@ struct NonLiteralKey {
 
     /// Whether it comes first; when only converters differ, as these go, and without a converter last.
     func precedes(_ other: NonLiteralKey, _ converters: ConverterList) -> Bool {
-        if !ordered.elementsEqual(other.ordered) { return ordered.lexicographicallyPrecedes(other.ordered) }
+        let order = Self.order(ordered, other.ordered)
+        if order != 0 { return order < 0 }
         for number in 0..<holes where converter(number) != other.converter(number) {
             let (one, other) = (converter(number), other.converter(number))
             return one != 0 && (other == 0 || converters.precedes(one - 1, other - 1))
         }
         return false
+    }
+
+    private static func order(_ one: UnsafeBufferPointer<UInt8>, _ other: UnsafeBufferPointer<UInt8>) -> Int32 {
+        waypost_order(one.baseAddress, one.count, other.baseAddress, other.count)
     }
 }

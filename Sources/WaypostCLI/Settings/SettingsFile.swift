@@ -136,7 +136,7 @@ extension SettingsFile {
     private mutating func readYAML(_ bytes: [UInt8]) throws(CommandError) {
         // libyaml reads YAML 1.1, which ends lines there and folds them into spaces; 1.2 does neither.
         for (end, name) in Self.oldLineEnds {
-            guard let place = bytes.firstRange(of: end)?.lowerBound else { continue }
+            guard let place = Self.place(of: end, in: bytes) else { continue }
             throw fault(
                 "it has \(name), which ends a line in YAML 1.1 and is a character in 1.2; remove it",
                 line: bytes[..<place].count { $0 == UInt8(ascii: "\n") } + 1)
@@ -160,6 +160,19 @@ extension SettingsFile {
         let last = try next(&reader)
         guard last.kind == .streamEnd else {
             throw fault("a second document begins; settings are one document", line: last.line)
+        }
+    }
+
+    /// Where these bytes stand first.
+    private static func place(of wanted: [UInt8], in bytes: [UInt8]) -> Int? {
+        bytes.withUnsafeBufferPointer { bytes in
+            var place = 0
+            while place + wanted.count <= bytes.count {
+                // By index, as most files have no such byte.
+                if bytes[place] == wanted[0], bytes[place...].starts(with: wanted) { return place }
+                place += 1
+            }
+            return nil
         }
     }
 
