@@ -118,7 +118,8 @@ import WaypostMessages
         state = JournalState(limits: limits, isDurable: true, quota: ReportQuota(records: 2, bytes: 100_000))
         func fail() -> JournalState.Next {
             state.failureOccurred(
-                FailureReport(id: "f", code: .badJSON, origin: .agent, detail: "broken", at: 1), isGathering: false)
+                FailureReport(id: "f", code: .badJSON, origin: .agent, detail: "broken", at: 1),
+                isGathering: false)
         }
         #expect([fail(), fail(), fail()] == [.commitInBackground, .nothing, .nothing])
         let first = state.commitBegan(0)

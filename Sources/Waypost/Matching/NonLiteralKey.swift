@@ -79,7 +79,8 @@ struct NonLiteralKey {
         let (prefix, suffix) = (prefix, suffix)
         guard component.count > prefix.count &+ suffix.count,
             Self.order(UnsafeBufferPointer(rebasing: component[..<prefix.count]), prefix) == 0,
-            Self.order(UnsafeBufferPointer(rebasing: component[(component.count &- suffix.count)...]), suffix) == 0
+            Self.order(UnsafeBufferPointer(rebasing: component[(component.count &- suffix.count)...]), suffix)
+                == 0
         else { return false }
         return eachHole(of: component) { converts($1, converter($0)) }
     }
@@ -134,7 +135,8 @@ struct NonLiteralKey {
         return false
     }
 
-    private static func order(_ one: UnsafeBufferPointer<UInt8>, _ other: UnsafeBufferPointer<UInt8>) -> Int32 {
+    private static func order(_ one: UnsafeBufferPointer<UInt8>, _ other: UnsafeBufferPointer<UInt8>) -> Int32
+    {
         waypost_order(one.baseAddress, one.count, other.baseAddress, other.count)
     }
 }
