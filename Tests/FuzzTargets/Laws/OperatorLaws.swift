@@ -31,6 +31,12 @@ enum OperatorLaws: Laws {
         try check(console.screens(bytes.count))
     }
 
+    /// Without the screens, and without another look at the texts.
+    static func checkQuickly(_ bytes: [UInt8]) throws(BrokenLaw) {
+        guard var console = start else { throw BrokenLaw(law: "the commands can be made") }
+        for (message, pick) in messages(bytes, console) { _ = console.lines(message, pick) }
+    }
+
     private static func messages(
         _ bytes: [UInt8], _ console: Operator?
     ) -> [(message: MQTTMessage, pick: Int)] {

@@ -32,14 +32,19 @@ enum RolloutLaws: Laws {
 
     static func read(_ bytes: [UInt8]) { _ = try? check(bytes) }
 
-    static func check(_ bytes: [UInt8]) throws(BrokenLaw) {
+    static func check(_ bytes: [UInt8]) throws(BrokenLaw) { try check(bytes, reads: true) }
+
+    /// Without what commands read that steer nothing.
+    static func checkQuickly(_ bytes: [UInt8]) throws(BrokenLaw) { try check(bytes, reads: false) }
+
+    private static func check(_ bytes: [UInt8], reads: Bool) throws(BrokenLaw) {
         guard var scene = start else { throw BrokenLaw(law: "a roll-out can be begun") }
         let messages = messages(bytes, scene)
         var isAgents = true
         for (source, message, pick) in messages {
             isAgents = isAgents && source.isAgents
             try scene.take(message, isReconnecting: pick & 0x40 != 0)
-            try readAlone(message)
+            if reads { try readAlone(message) }
         }
         try scene.finish(isAgents: isAgents)
     }
