@@ -7,7 +7,8 @@ import WaypostMessages
 @testable import WaypostConsole
 
 /// What the console makes of messages, without a broker.
-@Suite struct FleetStateTests {
+@Suite final class FleetStateTests {
+    private var inbox = FleetInbox(topics: .standard)
     private let topics = Topics.standard
     private let now: Int64 = 1_795_217_000_000
 
@@ -55,9 +56,14 @@ import WaypostMessages
     }
 
     private func state(_ messages: [MQTTMessage]) -> FleetState {
-        var state = FleetState(topics: topics, began: now)
-        for message in messages { state.saw(message, now: now) }
+        var state = FleetState(began: now)
+        for message in messages { see(&state, message, now: now) }
         return state
+    }
+
+    /// As ``FleetReader`` does it.
+    private func see(_ state: inout FleetState, _ message: MQTTMessage, now: Int64) {
+        for news in inbox.read(message, now: now) { state.take(news, now: now) }
     }
 
     @Test func `agents with one problem are one line`() throws {
@@ -127,16 +133,16 @@ import WaypostMessages
     @Test func `health that says the same changes nothing that a list shows`() {
         var state = state([online("k1"), health("k1")])
         let revision = state.revision
-        state.saw(health("k1"), now: now + 30_000)
+        see(&state, health("k1"), now: now + 30_000)
         #expect(state.revision == revision)
-        state.saw(health("k1", red: "no space left"), now: now + 60_000)
+        see(&state, health("k1", red: "no space left"), now: now + 60_000)
         #expect(state.revision > revision)
     }
 
     @Test func `a failure that comes twice counts once, one that is counted up by the difference`() {
         var state = state([failure("k1", id: "f-1"), failure("k1", id: "f-1")])
         #expect(state.failures.total == 1)
-        state.saw(failure("k1", id: "f-1", count: 4), now: now)
+        see(&state, failure("k1", id: "f-1", count: 4), now: now)
         #expect(state.failures.total == 4)
         #expect(state.failures.minutes(of: "k1", at: now)?.last == 4)
         #expect(state.lines.count == 2, "one line for each time that it came with news")
@@ -147,10 +153,10 @@ import WaypostMessages
         let reply: JSONValue = [
             "id": "c-1", "type": "reply", "status": "failed", "code": 404, "name": "NO_ROUTE",
         ]
-        var state = FleetState(topics: topics, began: now)
+        var state = FleetState(began: now)
         state.sends("c-1", to: "k1", "open", "kiosk://gone", as: "console", now: now)
-        state.saw(failure("k1", id: "f-1", ref: "c-1"), now: now + 1)
-        state.saw(message(topics.reply(of: "k1", to: "console"), reply.serialized()), now: now + 2)
+        see(&state, failure("k1", id: "f-1", ref: "c-1"), now: now + 1)
+        see(&state, message(topics.reply(of: "k1", to: "console"), reply.serialized()), now: now + 2)
         let commands = state.commands.newest(10)
         #expect(commands.count == 1)
         let command = try #require(commands.first)
@@ -184,16 +190,16 @@ import WaypostMessages
 
     @Test func `what agents say at length is kept as far as it can be shown`() {
         let long = String(repeating: "x", count: 100_000)
-        var state = FleetState(topics: topics, began: now)
+        var state = FleetState(began: now)
         for number in 0..<30 {
             var report = FailureReport(
                 id: long + "\(number)", code: Code(number: 404, name: long), origin: .router, ref: long,
                 url: "a://" + long, detail: "\(number)" + long, at: now)
             report.nearest = [long]
             // As fast as it is read.
-            state.saw(message(topics.failures(of: "k1"), report.encoded()), now: now + Int64(number) * 1_000)
+            see(&state, message(topics.failures(of: "k1"), report.encoded()), now: now + Int64(number) * 1_000)
         }
-        state.saw(health("k1", red: long), now: now + 400_000)
+        see(&state, health("k1", red: long), now: now + 400_000)
         let bytes =
             state.timeline(of: "k1").map {
                 $0.title.utf8.count + $0.detail.utf8.count + ($0.url ?? "").utf8.count
@@ -211,9 +217,9 @@ import WaypostMessages
             id: "", code: .noRoute, origin: .router, url: "a://b", detail: "no route", at: now)
         for second in 0..<10 as Range<Int64> {
             for _ in 0..<1_000 {
-                state.saw(message(topics.failures(of: "k1"), report.encoded()), now: now + second * 1_000)
+                see(&state, message(topics.failures(of: "k1"), report.encoded()), now: now + second * 1_000)
             }
-            state.saw(message(topics.failures(of: "k2"), report.encoded()), now: now + second * 1_000)
+            see(&state, message(topics.failures(of: "k2"), report.encoded()), now: now + second * 1_000)
         }
         // A thousand at once, and a hundred a second.
         #expect((1_900...2_000).contains(state.failures.total), "\(state.failures.total)")
@@ -221,8 +227,53 @@ import WaypostMessages
         let said = state.timeline(of: "k1").filter { $0.title == "too many messages" }
         #expect(said.count == 1 && said[0].count == 1)
         // That it goes is read in any case.
-        state.saw(lost("k1"), now: now + 9_000)
+        see(&state, lost("k1"), now: now + 9_000)
         #expect(state.rows["k1"]?.summary.condition == .lost)
+    }
+
+    /// What is done under the lock that all share is as much as can be shown, whatever one sends.
+    @Test func `of a message that was made to take long, little is done at once`() throws {
+        let event = #"{"t":1,"l":"E","tag":"T","boot":"B","seq":0,"msg":"404 NO_ROUTE: x"}"#
+        let events = Array(Array(repeating: event, count: 12_000).joined(separator: "\n").utf8)
+        let long = String(repeating: "x", count: 900_000)
+        let names: JSONValue = .array((0..<90_000).map { .string("g\($0)") })
+        let checks: JSONValue = .array(
+            (0..<9_000).map { ["name": .string("c\($0)"), "state": "failed", "detail": "x"] })
+        for message in [
+            message(topics.log(of: "k1", level: .error), events),
+            message(topics.health(of: "k2"), (["groups": names] as JSONValue).serialized()),
+            message(topics.health(of: "k3"), (["checks": checks] as JSONValue).serialized()),
+            message(topics.health(of: "k4"), (["status": .string(long)] as JSONValue).serialized()),
+            message(topics.failures(of: "k5"), Self.failure(saying: long)),
+            message(
+                topics.reply(of: "k6", to: "console"),
+                (["id": "c-1", "status": "failed", "code": 1, "name": .string(long), "detail": .string(long)]
+                    as JSONValue).serialized()),
+        ] {
+            let news = inbox.read(message, now: now)
+            #expect(!news.isEmpty)
+            for one in news { #expect(Self.weight(of: one) < 64 * 6_000, "\(message.topic)") }
+        }
+    }
+
+    private static func failure(saying text: String) -> [UInt8] {
+        let report: JSONValue = [
+            "id": .string(text.cut(to: 100_000)), "code": 1, "name": .string(text.cut(to: 100_000)),
+            "where": "router", "url": .string("a://" + text.cut(to: 100_000)),
+            "ref": .string(text.cut(to: 100_000)), "detail": .string(text.cut(to: 300_000)),
+            "nearest": .array((0..<10_000).map { .string("a://\($0)") }), "count": 1, "first": 1, "last": 1,
+            "map": ["layer": .string(text.cut(to: 100_000)), "rev": 1],
+        ]
+        return report.serialized()
+    }
+
+    /// How many bytes of texts are taken note of; the documents themselves are only put in their place.
+    private static func weight(of news: FleetNews) -> Int {
+        guard case .agent(_, _, let told) = news else { return 0 }
+        return switch told {
+        case .presence(let presence?, _): "\(presence.summary)".utf8.count
+        default: "\(told)".utf8.count
+        }
     }
 
     @Test func `time lines of all agents together have an end`() {
@@ -241,9 +292,9 @@ import WaypostMessages
     @Test func `agents with a problem are counted as they come, change and go`() {
         var state = state([online("k1"), health("k1", red: "x"), online("k2"), lost("k3")])
         #expect(state.problems == 2)
-        state.saw(health("k1"), now: now)
+        see(&state, health("k1"), now: now)
         #expect(state.problems == 1)
-        state.saw(message(topics.state(of: "k3"), []), now: now)
+        see(&state, message(topics.state(of: "k3"), []), now: now)
         #expect(state.problems == 0)
     }
 
@@ -252,10 +303,10 @@ import WaypostMessages
             "not json", "[]", "{\"state\":5}", "{\"t\":1}", "{\"id\":\"x\",\"code\":99999999999999999999}",
             String(repeating: "[", count: 100_000),
         ]
-        var state = FleetState(topics: topics, began: now)
+        var state = FleetState(began: now)
         for text in hostile {
             for topic in ["state", "health", "map/applied", "log/i", "fail", "reply/console", "nonsense"] {
-                state.saw(message("waypost/v1/k1/\(topic)", Array(text.utf8)), now: now)
+                see(&state, message("waypost/v1/k1/\(topic)", Array(text.utf8)), now: now)
             }
         }
         #expect(state.lines.count == 0 && state.failures.total == 0)
@@ -269,13 +320,13 @@ import WaypostMessages
     /// An agent that is let in and thrown out again publishes a will each time.
     @Test func `further wills change nothing of since when an agent is lost, or was heard`() {
         var state = state([online("k1"), health("k1")])
-        state.saw(lost("k1"), now: now + 1)
+        see(&state, lost("k1"), now: now + 1)
         for minute in 1...39 {
-            state.saw(lost("k1", epoch: Int64(1 + minute)), now: now + Int64(minute) * 60_000)
+            see(&state, lost("k1", epoch: Int64(1 + minute)), now: now + Int64(minute) * 60_000)
         }
         #expect(state.rows["k1"]?.summary.since == now + 1)
         #expect(state.rows["k1"]?.heard == now)
-        state.saw(online("k1", epoch: 50), now: now + 3_000_000)
+        see(&state, online("k1", epoch: 50), now: now + 3_000_000)
         #expect(state.rows["k1"]?.summary.condition == .healthy)
     }
 
@@ -293,10 +344,10 @@ import WaypostMessages
         #expect((60...120).contains(minutes.max() ?? 0))
         #expect(minutes.prefix(19).allSatisfy { $0 == 0 })
         // What comes under the same id happened since it was told last.
-        state.saw(report(2_749 + 10, begin, now + 60_000), now: now + 60_000)
+        see(&state, report(2_749 + 10, begin, now + 60_000), now: now + 60_000)
         #expect(state.failures.minutes(at: now + 60_000).suffix(2) == [(minutes.last ?? 0) + 5, 5])
         // What is older than an hour is in no chart.
-        state.saw(
+        see(&state, 
             message(
                 topics.failures(of: "k2"),
                 FailureReport(
@@ -307,11 +358,11 @@ import WaypostMessages
     }
 
     @Test func `a minute in which nothing could be seen is not known`() {
-        var state = FleetState(topics: topics, began: now)
+        var state = FleetState(began: now)
         let later = now + 10 * 60_000
         state.connectionLost(at: now + 3 * 60_000)
         state.connectionMade(at: now + 6 * 60_000)
-        state.saw(failure("k1", id: "f-1"), now: now)
+        see(&state, failure("k1", id: "f-1"), now: now)
         let shown = state.failuresJSON(asOf: later, now: later)["minutes"]?.arrayValue ?? []
         let unseen = shown.indices.filter { shown[$0] == .null }
         #expect(shown.count == 60 && unseen.count == 49 + 3 - (now % 60_000 == 0 ? 0 : 1))

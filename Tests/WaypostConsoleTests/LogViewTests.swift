@@ -171,11 +171,13 @@ import WaypostMessages
     }
 
     @Test func `what an agent gives again is older than all, and nothing is there twice`() throws {
-        var state = FleetState(topics: .standard, began: 0)
+        var state = FleetState(began: 0)
+        var inbox = FleetInbox(topics: .standard)
         for number in [7, 8] {
             let event = line(number).event
             let topic = Topics.standard.log(of: "k1", level: .info)
-            state.saw(MQTTMessage(topic: topic, payload: event.encoded()), now: 10)
+            let message = MQTTMessage(topic: topic, payload: event.encoded())
+            for news in inbox.read(message, now: 10) { state.take(news, now: 10) }
         }
         let view = try LogView(nil, agent: "k1")
         let shown = view.json(ofReplayed: (4...9).map { line($0) }, state, now: 10)

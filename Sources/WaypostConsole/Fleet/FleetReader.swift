@@ -32,7 +32,7 @@ final class FleetReader: Service {
     init(_ backend: Backend) {
         self.backend = backend
         let now = WallClock.now()
-        var state = FleetState(topics: backend.settings.topics, began: now)
+        var state = FleetState(began: now)
         state.connectionLost(at: now)
         self.state = Guarded(state)
         connectionState = Guarded(Connection(since: now, reason: "connecting"))
@@ -65,9 +65,10 @@ final class FleetReader: Service {
 
     private func follow() async {
         var pause = ReconnectPause()
+        var inbox = FleetInbox(topics: backend.settings.topics)
         while !Task.isCancelled {
             do {
-                try await session { pause.connectionMade() }
+                try await session(&inbox) { pause.connectionMade() }
             } catch is CancellationError {
                 return
             } catch {
@@ -83,7 +84,7 @@ final class FleetReader: Service {
         }
     }
 
-    private func session(_ connected: () -> Void) async throws {
+    private func session(_ inbox: inout FleetInbox, _ connected: () -> Void) async throws {
         let settings = backend.settings
         let topics = settings.topics
         let useful =
@@ -103,12 +104,12 @@ final class FleetReader: Service {
                     heard: connection.heard, lost: connection.lost, denied: denied)
             }
             state.withLock { $0.connectionMade(at: WallClock.now()) }
-            let isComplete = try await session.readRetained(within: .seconds(60)) { saw($0) }
+            let isComplete = try await session.readRetained(within: .seconds(60)) { saw($0, &inbox) }
             connectionState.withLock { $0.isComplete = isComplete }
             var loss = MessageLoss()
             while true {
                 guard case .message(let message) = try await session.next() else { continue }
-                saw(message)
+                saw(message, &inbox)
                 guard session.loss != loss else { continue }
                 let new = session.loss - loss
                 loss = session.loss
@@ -120,9 +121,9 @@ final class FleetReader: Service {
         }
     }
 
-    private func saw(_ message: MQTTMessage) {
+    private func saw(_ message: MQTTMessage, _ inbox: inout FleetInbox) {
         let now = WallClock.now()
-        state.withLock { $0.saw(message, now: now) }
+        for news in inbox.read(message, now: now) { state.withLock { $0.take(news, now: now) } }
         connectionState.withLock { $0.heard = now }
     }
 }

@@ -3,7 +3,9 @@ import Waypost
 import WaypostBackend
 import WaypostMessages
 
-/// What the console knows of the fleet: it takes message after message, and decides nothing else.
+/// What the console knows of the fleet: it takes news after news, and decides nothing else.
+///
+/// All share it under one lock, so each takes a time that no one chooses: ``FleetInbox`` has read it before.
 struct FleetState: Sendable {
     /// What is shown of an agent in the list, made when something of it came.
     struct Row: Sendable {
@@ -12,15 +14,14 @@ struct FleetState: Sendable {
         var heard: Int64?
     }
 
-    private(set) var roster: Roster
+    /// The agents' documents, by name.
+    private(set) var members: [String: Roster.Member] = [:]
     private(set) var rows: [String: Row] = [:]
     private(set) var lines: LineRing
     private(set) var failures = FailureBook()
     private(set) var commands = SeenCommands()
     private(set) var rollouts = SeenRollouts()
     private var timelines = AgentTimelines()
-    private var deduplicator = EventDeduplicator()
-    private var reports = SeenReports()
     /// Rises with each change of what the list of agents shows.
     private(set) var revision: Int64 = 0
     /// Rises with each change of one agent.
@@ -34,10 +35,8 @@ struct FleetState: Sendable {
     /// Since when the console watches.
     let began: Int64
     private var gaps = WatchGaps()
-    private var shares = ReadingShares()
 
-    init(topics: Topics, began: Int64, lines: LineRing = LineRing()) {
-        roster = Roster(topics: topics)
+    init(began: Int64, lines: LineRing = LineRing()) {
         self.began = began
         self.lines = lines
     }
@@ -59,57 +58,53 @@ struct FleetState: Sendable {
 
     func timeline(of agent: String) -> [TimelineEvent] { timelines[agent] }
 
-    /// Takes note of a message.
-    mutating func saw(_ message: MQTTMessage, now: Int64) {
-        guard let (agent, content) = roster.topics.outbound(message.topic) else {
-            rollouts.saw(message, topics: roster.topics)
-            return
+    /// How far the clock of an agent is ahead, in milliseconds, where it is known to be wrong; else 0.
+    func clockError(of agent: String, now: Int64) -> Int64 { members[agent]?.clockError(at: now) ?? 0 }
+
+    /// Takes note of what a message told.
+    mutating func take(_ news: FleetNews, now: Int64) {
+        switch news {
+        case .rollout(let document): rollouts.take(document)
+        case .flood(let agent):
+            note(
+                agent,
+                TimelineEvent(
+                    time: now, kind: .state, title: "too many messages",
+                    detail: "it sends more than is read of one agent", tone: .bad))
+        case .agent(let agent, let isOwnWord, let told):
+            if isOwnWord { rows[agent]?.heard = now }
+            take(told, of: agent, heard: isOwnWord ? now : nil, now: now)
         }
-        let verdict = shares.take(message.payload.count, content, of: agent, at: now)
-        guard verdict == .read else {
-            if verdict == .sayAndPassOver {
-                note(
-                    agent,
-                    TimelineEvent(
-                        time: now, kind: .state, title: "too many messages",
-                        detail: "it sends more than is read of one agent", tone: .bad))
-            }
-            return
-        }
-        // A will is the broker's word.
-        let isOwnWord = !message.retain && !(content == .state && message.json?["why"] == "will")
-        if isOwnWord { rows[agent]?.heard = now }
-        switch content {
-        case .state, .health, .applied:
-            sawPresence(message, of: agent, content, heard: isOwnWord ? now : nil, now: now)
-        case .log:
-            let found = LogLines(events: message.payload, from: agent)
-            unread.add(clamping: Int64(found.unread))
-            for line in found.lines { saw(event: line, now: now) }
-        case .failure:
-            let found = LogLines(failure: message.payload, from: agent)
-            unread.add(clamping: Int64(found.unread))
-            for line in found.lines { saw(report: line, message, now: now) }
-        case .reply: if let json = message.json { saw(reply: json, of: agent, now: now) }
-        case .routes, .contract, .navigation: break
+    }
+
+    private mutating func take(_ news: AgentNews, of agent: String, heard: Int64?, now: Int64) {
+        switch news {
+        case .spoke: break
+        case .presence(let presence, let isHealth):
+            take(presence, of: agent, isHealth: isHealth, heard: heard, now: now)
+        case .lines(let lines): for line in lines { take(event: line, now: now) }
+        case .failure(let report, let first, let last, let line):
+            failures.add(report, of: agent, from: first, through: last)
+            take(report, line, now: now)
+        case .ended(let id, let code, let detail): ended(id, of: agent, code, detail, now: now)
+        case .unread(let count): unread.add(clamping: Int64(count))
         }
     }
 
     // MARK: Presence
 
-    private mutating func sawPresence(
-        _ message: MQTTMessage, of agent: String, _ content: OutboundTopic, heard: Int64?, now: Int64
+    private mutating func take(
+        _ presence: AgentPresence?, of agent: String, isHealth: Bool, heard: Int64?, now: Int64
     ) {
         let before = rows[agent]?.summary
-        roster.saw(message, now: now)
-        guard let member = roster.members[agent] else {
+        members[agent] = presence?.member
+        guard let summary = presence?.summary else {
             if let row = rows.removeValue(forKey: agent) {
                 if row.summary.condition.isTrouble { problems -= 1 }
                 changed(agent)
             }
             return
         }
-        let summary = AgentSummary(agent, member, now: now).shortened
         rows[agent] = Row(summary: summary, heard: heard ?? rows[agent]?.heard)
         problems += (summary.condition.isTrouble ? 1 : 0) - (before?.condition.isTrouble == true ? 1 : 0)
         guard before.map({ !$0.saysTheSame(as: summary) }) ?? true else { return }
@@ -125,7 +120,7 @@ struct FleetState: Sendable {
             note(
                 agent,
                 TimelineEvent(
-                    time: now, kind: content == .health ? .health : .state,
+                    time: now, kind: isHealth ? .health : .state,
                     title: summary.condition.word, detail: summary.problem, tone: tone))
         } else if before.problem != summary.problem {
             note(
@@ -166,27 +161,18 @@ struct FleetState: Sendable {
 
     // MARK: Log
 
-    private mutating func saw(event line: LogLine, now: Int64) {
-        guard deduplicator.note(line.event, from: line.agent) else { return }
+    private mutating func take(event line: LogLine, now: Int64) {
         // A failure is one line, whichever of its report and its event comes first.
-        if line.code == nil || !recent.contains(where: { line.tells(of: $0.line) }) { add(line, now: now) }
+        if line.code == nil || !recent.contains(where: { line.tells(of: $0.line) }) {
+            lines.append(line, at: now)
+        }
         guard let ref = line.event.ref else { return }
         commands.note(ref, of: line.agent, at: now) { command in
             command.subject = command.subject ?? line.event.url.map { RouteURL.withoutValues($0) }
         }
     }
 
-    private mutating func saw(report line: LogLine, _ message: MQTTMessage, now: Int64) {
-        guard var report = message.json.flatMap({ try? FailureReport($0) }) else { return }
-        let news = reports.news(of: report, line.agent)
-        guard news.count > 0 else { return }
-        report.count = news.count
-        // It tells of the time since it was told last: by a correct clock, and never of what is still to come.
-        let error = roster.clockError(of: line.agent, now: now)
-        func moment(_ time: Int64) -> Int64 { time == 0 ? now : min(time.subtracting(clamping: error), now) }
-        let last = moment(report.last)
-        failures.add(
-            report, of: line.agent, from: min(moment(news.after ?? report.first), last), through: last)
+    private mutating func take(_ report: FailureReport, _ line: LogLine, now: Int64) {
         let title = "\(report.code.number) \(report.code.name)"
         note(
             line.agent,
@@ -199,34 +185,21 @@ struct FleetState: Sendable {
                 command.subject = command.subject ?? report.url
             }
         }
-        guard !recent.contains(where: { $0.line.tells(of: line) }) else { return }
-        var line = line
-        line.event.tag = report.origin.rawValue.prefix(1).uppercased() + report.origin.rawValue.dropFirst()
-        add(line, now: now)
+        if !recent.contains(where: { $0.line.tells(of: line) }) { lines.append(line, at: now) }
     }
 
     /// The lines among which the other half of a failure is looked for.
     private var recent: some Sequence<NumberedLine> { lines.lines(before: lines.next).prefix(256) }
 
-    private mutating func add(_ line: LogLine, now: Int64) {
-        let error = roster.clockError(of: line.agent, now: now)
-        lines.append(line.corrected(by: error, now: now), at: now)
-    }
-
     // MARK: Commands
 
-    private mutating func saw(reply: JSONValue, of agent: String, now: Int64) {
-        guard let id = reply["id"]?.stringValue, Name.isValid(id),
-            let status = reply["status"]?.stringValue, status != "accepted",
-            // Not a question of the console's own: it did nothing there.
-            commands.command(id, of: agent) != nil
-        else { return }
+    private mutating func ended(
+        _ id: String, of agent: String, _ code: Code?, _ detail: String?, now: Int64
+    ) {
+        // Not a question of the console's own: it did nothing there.
+        guard commands.command(id, of: agent) != nil else { return }
         commands.note(id, of: agent, at: now) { command in
-            command.ended = now
-            command.code = reply["code"]?.boundedInt.map {
-                Code(number: Int(clamping: $0), name: reply["name"]?.stringValue ?? "?")
-            }
-            command.detail = reply["detail"]?.stringValue
+            (command.ended, command.code, command.detail) = (now, code, detail)
         }
     }
 

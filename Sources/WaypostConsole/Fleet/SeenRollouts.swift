@@ -20,29 +20,47 @@ struct SeenRollouts: Sendable {
     private var groups: [String: Group] = [:]
     private var bytes = 0
 
-    mutating func saw(_ message: MQTTMessage, topics: Topics) {
-        guard let (name, topic) = topics.rollout(message.topic),
-            groups[name] != nil || groups.count < Self.maximumGroups
-        else { return }
-        var group = groups[name] ?? Group()
-        let slot: Int64 =
-            switch topic {
-            case .control: -1
-            case .lease: -2
-            case .audit(let slot): slot
-            }
-        let growth = message.payload.count - (group.bytes[slot] ?? 0)
-        guard bytes + growth <= Self.maximumBytes else { return }
-        switch topic {
-        case .control: group.kept.control = try? RolloutControl(message.payload)
-        case .lease: group.kept.lease = message.json.flatMap { try? RolloutLease($0) }
-        case .audit(let slot):
-            guard (0..<RolloutAudit.ring).contains(slot) else { return }
-            group.entries[slot] = message.payload
+    /// A message of a group's roll-out, read.
+    struct Document: Sendable {
+        fileprivate enum Content {
+            case control(RolloutControl?)
+            case lease(RolloutLease?)
+            case entry([UInt8])
         }
-        group.bytes[slot] = message.payload.count
+
+        fileprivate let group: String
+        fileprivate let slot: Int64
+        fileprivate let content: Content
+        fileprivate let bytes: Int
+
+        /// Nil when it is none.
+        init?(_ message: MQTTMessage, _ topics: Topics) {
+            guard let (group, topic) = topics.rollout(message.topic) else { return nil }
+            self.group = group
+            bytes = message.payload.count
+            switch topic {
+            case .control: (slot, content) = (-1, .control(try? RolloutControl(message.payload)))
+            case .lease: (slot, content) = (-2, .lease(message.json.flatMap { try? RolloutLease($0) }))
+            case .audit(let slot):
+                guard (0..<RolloutAudit.ring).contains(slot) else { return nil }
+                (self.slot, content) = (slot, .entry(message.payload))
+            }
+        }
+    }
+
+    mutating func take(_ document: Document) {
+        guard groups[document.group] != nil || groups.count < Self.maximumGroups else { return }
+        var group = groups[document.group] ?? Group()
+        let growth = document.bytes - (group.bytes[document.slot] ?? 0)
+        guard bytes + growth <= Self.maximumBytes else { return }
+        switch document.content {
+        case .control(let control): group.kept.control = control
+        case .lease(let lease): group.kept.lease = lease
+        case .entry(let payload): group.entries[document.slot] = payload
+        }
+        group.bytes[document.slot] = document.bytes
         bytes += growth
-        groups[name] = group
+        groups[document.group] = group
     }
 
     /// All that there were, those that go on first.

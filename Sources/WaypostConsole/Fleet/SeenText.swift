@@ -11,15 +11,20 @@ enum SeenText {
     static let url = 2_048
     /// Of a failure, or of what is wrong with an agent.
     static let detail = 2_048
+    /// More groups of one agent are not shown.
+    static let groups = 100
 }
 
 extension AgentSummary {
-    /// With texts that are no longer than what can be shown; all of it stays in the roster.
+    /// With texts that are no longer than what can be shown; all of it stays with the documents.
     var shortened: AgentSummary {
         var summary = self
         summary.problem = problem.cut(to: SeenText.detail)
         summary.map = map.cut(to: SeenText.detail)
         summary.version = version.cut(to: SeenText.name)
+        summary.state = state.cut(to: SeenText.name)
+        summary.health = health.cut(to: SeenText.name)
+        summary.groups = groups.prefix(SeenText.groups).map { $0.cut(to: SeenText.name) }
         return summary
     }
 }
@@ -36,5 +41,20 @@ extension LogLine {
         line.reportID = nil
         line.code = line.code.map { Code(number: $0.number, name: $0.name.cut(to: SeenText.name)) }
         return line
+    }
+}
+
+extension FailureReport {
+    /// The report without what is not shown.
+    var shortened: FailureReport {
+        var report = self
+        report.id = id.cut(to: SeenText.name)
+        report.code = Code(number: code.number, name: code.name.cut(to: SeenText.name))
+        report.ref = ref?.cut(to: SeenText.name)
+        report.url = url?.cut(to: SeenText.url)
+        report.detail = detail.cut(to: SeenText.detail)
+        report.nearest = []
+        report.map?.layer = map?.layer.cut(to: SeenText.name) ?? ""
+        return report
     }
 }

@@ -5,7 +5,7 @@ import WaypostMessages
 extension FleetState {
     /// One agent, as far as it is known without asking it.
     func agentJSON(_ agent: String, asOf: Int64, now: Int64) -> JSONValue {
-        guard let row = rows[agent], let member = roster.members[agent] else {
+        guard let row = rows[agent], let member = members[agent] else {
             let nearest = NearestNames.find(agent, among: rows.keys)
             return [
                 "asOf": .int(asOf), "found": false, "nearest": .array(nearest.map(JSONValue.string)),
@@ -20,7 +20,7 @@ extension FleetState {
             "log": member.health?.override.map { override in
                 var override = override
                 // By the clock of who looks.
-                override.until = override.until.subtracting(clamping: roster.clockError(of: agent, now: now))
+                override.until = override.until.subtracting(clamping: clockError(of: agent, now: now))
                 return override.json
             } ?? .null,
             "waiting": .init(member.health?.waitingText), "maps": Self.layersJSON(of: member),
@@ -108,7 +108,7 @@ extension FleetState {
         }
         var inForce: [String: [Int64?: Use]] = [:]
         var refused: [String: [Refusal: Use]] = [:]
-        for (agent, member) in roster.members {
+        for (agent, member) in members {
             let idle = Set((member.map?.inactive ?? []).map(\.layer))
             for layer in member.layers {
                 inForce[layer.name, default: [:]][layer.revision, default: Use()].add(agent)

@@ -72,7 +72,7 @@ struct FleetView: Sendable {
     private func holds(for row: FleetState.Row, _ words: String, _ state: FleetState) -> Bool {
         let summary = row.summary
         return (states.isEmpty || states.contains(summary.condition.key))
-            && (group.map { state.roster.members[summary.agent]?.isIn($0) ?? false } ?? true)
+            && (group.map { state.members[summary.agent]?.isIn($0) ?? false } ?? true)
             && (version.map { $0 == summary.version } ?? true)
             && (problem.map { $0 == Problem.text(of: summary) } ?? true)
             && (words.isEmpty

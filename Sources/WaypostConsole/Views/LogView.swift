@@ -87,7 +87,7 @@ struct LogView: Sendable {
         let known = Set(kept.map(\.event.place))
         let oldest = kept.first?.event.time ?? .max
         let older = lines.filter { !known.contains($0.event.place) }
-            .map { $0.corrected(by: state.roster.clockError(of: $0.agent, now: now), now: now) }
+            .map { $0.corrected(by: state.clockError(of: $0.agent, now: now), now: now) }
             .filter { $0.event.time <= oldest }
         return [
             "lines": .array(

@@ -6,7 +6,7 @@ package struct AgentSummary: Sendable, Hashable {
     package let agent: String
     package let condition: Roster.Condition
     /// In one word.
-    package let state: String
+    package var state: String
     /// From when on it has been like this, in milliseconds since 1970 by our clock; nil when that is not known.
     package var since: Int64?
     /// Whether it may be so for longer: its clock is wrong, and how far is only known from what the broker kept.
@@ -16,12 +16,12 @@ package struct AgentSummary: Sendable, Hashable {
     package var asOf: Int64?
     /// When its process began, by our clock; nil when that is not known.
     package var started: Int64?
-    package let health: String
+    package var health: String
     /// The revisions of the maps in force.
     package var map: String
     package var version: String
     package let mqtt: String
-    package let groups: [String]
+    package var groups: [String]
     /// What is wrong, and what is not known, without times; empty when there is nothing to say.
     package var problem: String
     /// How far its clock is behind ours, in milliseconds, when that is too far to believe its times.
@@ -105,6 +105,11 @@ extension Roster.Member {
     /// How far the agent's clock is behind ours, in milliseconds, when that is too far to believe its times.
     func wrongClockLag(at now: Int64) -> Int64? {
         clockLag(at: now).flatMap { $0.magnitude > Self.largestLag ? $0 : nil }
+    }
+
+    /// How far its clock is ahead, in milliseconds, where it is known to be wrong; else 0.
+    package func clockError(at now: Int64) -> Int64 {
+        wrongClockLag(at: now).map { Int64(0).subtracting(clamping: $0) } ?? 0
     }
 
     /// Whether the times that it left behind are those of a wrong clock.

@@ -132,7 +132,7 @@ package struct Roster: Sendable {
 
     /// How far the clock of an agent is ahead, in milliseconds, where it is known to be wrong; else 0.
     package func clockError(of agent: String, now: Int64) -> Int64 {
-        members[agent]?.wrongClockLag(at: now).map { Int64(0).subtracting(clamping: $0) } ?? 0
+        members[agent]?.clockError(at: now) ?? 0
     }
 
     /// The groups that the agents say they are in.

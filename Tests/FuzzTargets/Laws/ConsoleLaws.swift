@@ -20,20 +20,40 @@ enum ConsoleLaws: Laws {
     static let now: Int64 = 1_795_217_000_000
     private static let query = try? LogView("-tag:none -message~:'(x+)+y' level:V")
 
+    /// All that a console knows, and the one who reads for it.
+    struct Console {
+        private(set) var state = FleetState(began: now)
+        private var inbox = FleetInbox(topics: .standard)
+
+        /// Takes a message twice.
+        mutating func see(_ message: MQTTMessage) {
+            for time in [now, now + 60_000] {
+                for news in inbox.read(message, now: time) { state.take(news, now: time) }
+            }
+        }
+    }
+
     static func read(_ bytes: [UInt8]) {
-        var state = FleetState(topics: .standard, began: now)
-        for message in messages(bytes) { see(message, &state) }
-        _ = shown(state)
+        var console = Console()
+        for message in messages(bytes) { console.see(message) }
+        _ = shown(console.state)
     }
 
     static func check(_ bytes: [UInt8]) throws(BrokenLaw) {
-        var state = FleetState(topics: .standard, began: now)
+        var console = Console()
         for message in messages(bytes) {
-            see(message, &state)
+            console.see(message)
             guard message.topic.hasSuffix(request) else { continue }
-            for json in answers(message.payload, state) { try check(json) }
+            for json in answers(message.payload, console.state) { try check(json) }
         }
-        try check(state)
+        try check(console.state)
+    }
+
+    /// Without what a page shows of it.
+    static func checkQuickly(_ bytes: [UInt8]) throws(BrokenLaw) {
+        var console = Console()
+        for message in messages(bytes) { console.see(message) }
+        try checkNumbers(console.state)
     }
 
     private static func check(_ json: JSONValue) throws(BrokenLaw) {
@@ -75,15 +95,13 @@ enum ConsoleLaws: Laws {
         return answers
     }
 
-    /// Takes a message twice.
-    static func see(_ message: MQTTMessage, _ state: inout FleetState) {
-        state.saw(message, now: now)
-        state.saw(message, now: now + 60_000)
-    }
-
     /// Shows all that is known.
     static func check(_ state: FleetState) throws(BrokenLaw) {
         for json in shown(state) { try check(json) }
+        try checkNumbers(state)
+    }
+
+    private static func checkNumbers(_ state: FleetState) throws(BrokenLaw) {
         try BrokenLaw.unless(state.failures.total >= 0, "a sum of counts is none below zero")
         try BrokenLaw.unless(
             state.problems == state.rows.values.count { $0.summary.condition.isTrouble },

@@ -16,16 +16,16 @@ import Waypost
                 ["state", "health", "map/applied", "log/i", "fail", "reply/me"].firstIndex {
                     topic.hasPrefix($0.prefix(3))
                 }))
-        var state = FleetState(topics: .standard, began: ConsoleLaws.now)
+        var console = ConsoleLaws.Console()
         let variants = ExtremeNumbers.variants(of: json).map { $0.serialized() }
         for start in stride(from: 0, to: variants.count, by: 4) {
             // Other tests share the thread.
             await Task.yield()
             let few = variants[start..<min(start + 4, variants.count)]
             for bytes in few {
-                ConsoleLaws.see(
+                console.see(
                     MQTTMessage(
-                        topic: "waypost/v1/k1/\(topic)", payload: bytes, retain: start / 4 % 2 == 0), &state)
+                        topic: "waypost/v1/k1/\(topic)", payload: bytes, retain: start / 4 % 2 == 0))
             }
             // Each of them twice in a row, as a broker sends it that was not answered in time.
             var input: [UInt8] = []
@@ -33,9 +33,9 @@ import Waypost
             #expect(throws: Never.self, "\(few.map { String(decoding: $0, as: UTF8.self) })") {
                 try OperatorLaws.check(input)
             }
-            if start % 40 == 0 { #expect(throws: Never.self) { try ConsoleLaws.check(state) } }
+            if start % 40 == 0 { #expect(throws: Never.self) { try ConsoleLaws.check(console.state) } }
         }
-        #expect(throws: Never.self) { try ConsoleLaws.check(state) }
+        #expect(throws: Never.self) { try ConsoleLaws.check(console.state) }
     }
 
     @Test(arguments: RolloutLaws.documents.indices)

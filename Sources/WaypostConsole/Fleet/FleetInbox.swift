@@ -1,0 +1,98 @@
+import MQTTLink
+import Waypost
+import WaypostBackend
+import WaypostMessages
+
+/// Reads what comes, message after message, for ``FleetState``, which all share: whatever takes long, and its sender chose,
+/// is done here, by the one who reads.
+struct FleetInbox: Sendable {
+    /// The most lines that are taken note of at once; others go on in between.
+    static let linesAtOnce = 64
+
+    private let topics: Topics
+    private var shares = ReadingShares()
+    private var roster: Roster
+    private var deduplicator = EventDeduplicator()
+    private var reports = SeenReports()
+
+    init(topics: Topics) {
+        self.topics = topics
+        roster = Roster(topics: topics)
+    }
+
+    /// What a message tells, each part to be taken note of by itself.
+    mutating func read(_ message: MQTTMessage, now: Int64) -> [FleetNews] {
+        guard let (agent, content) = topics.outbound(message.topic) else {
+            return SeenRollouts.Document(message, topics).map { [.rollout($0)] } ?? []
+        }
+        switch shares.take(message.payload.count, content, of: agent, at: now) {
+        case .passOver: return []
+        case .sayAndPassOver: return [.flood(agent: agent)]
+        case .read: break
+        }
+        let news = news(message, of: agent, content, now: now)
+        // A will is the broker's word.
+        let isOwnWord = !message.retain && !(content == .state && message.json?["why"] == "will")
+        return (news.isEmpty ? [.spoke] : news).map { .agent(agent, isOwnWord: isOwnWord, $0) }
+    }
+
+    private mutating func news(
+        _ message: MQTTMessage, of agent: String, _ content: OutboundTopic, now: Int64
+    ) -> [AgentNews] {
+        switch content {
+        case .state, .health, .applied:
+            roster.saw(message, now: now)
+            let presence = roster.members[agent].map {
+                AgentPresence(member: $0, summary: AgentSummary(agent, $0, now: now).shortened)
+            }
+            return [.presence(presence, isHealth: content == .health)]
+        case .log: return news(LogLines(events: message.payload, from: agent), now: now)
+        case .failure:
+            let found = LogLines(failure: message.payload, from: agent)
+            return unread(found) + found.lines.compactMap { failure($0, message, now: now) }
+        case .reply: return message.json.flatMap(ending).map { [$0] } ?? []
+        case .routes, .contract, .navigation: return []
+        }
+    }
+
+    private func unread(_ found: LogLines) -> [AgentNews] { found.unread == 0 ? [] : [.unread(found.unread)] }
+
+    private mutating func news(_ found: LogLines, now: Int64) -> [AgentNews] {
+        let lines = found.lines.filter { deduplicator.note($0.event, from: $0.agent) }
+            .map { corrected($0, now: now) }
+        let parts = stride(from: 0, to: lines.count, by: Self.linesAtOnce).map {
+            AgentNews.lines(Array(lines[$0..<min($0 + Self.linesAtOnce, lines.count)]))
+        }
+        return unread(found) + parts
+    }
+
+    private func corrected(_ line: LogLine, now: Int64) -> LogLine {
+        line.shortened.corrected(by: roster.clockError(of: line.agent, now: now), now: now)
+    }
+
+    private mutating func failure(_ line: LogLine, _ message: MQTTMessage, now: Int64) -> AgentNews? {
+        guard var report = message.json.flatMap({ try? FailureReport($0) })?.shortened else { return nil }
+        let news = reports.news(of: report, line.agent)
+        guard news.count > 0 else { return nil }
+        report.count = news.count
+        // It tells of the time since it was told last: by a correct clock, and never of what is still to come.
+        let error = roster.clockError(of: line.agent, now: now)
+        func moment(_ time: Int64) -> Int64 { time == 0 ? now : min(time.subtracting(clamping: error), now) }
+        let last = moment(report.last)
+        var line = corrected(line, now: now)
+        line.event.tag = report.origin.rawValue.prefix(1).uppercased() + report.origin.rawValue.dropFirst()
+        return .failure(
+            report, from: min(moment(news.after ?? report.first), last), through: last, line.shortened)
+    }
+
+    private func ending(_ reply: JSONValue) -> AgentNews? {
+        guard let id = reply["id"]?.stringValue, Name.isValid(id),
+            let status = reply["status"]?.stringValue, status != "accepted"
+        else { return nil }
+        let code = reply["code"]?.boundedInt.map {
+            Code(
+                number: Int(clamping: $0), name: reply["name"]?.stringValue?.cut(to: SeenText.name) ?? "?")
+        }
+        return .ended(id: id, code, detail: reply["detail"]?.stringValue?.cut(to: SeenText.detail))
+    }
+}

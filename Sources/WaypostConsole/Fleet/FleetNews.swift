@@ -1,0 +1,35 @@
+import Waypost
+import WaypostBackend
+import WaypostMessages
+
+/// What a message tells of the fleet: read, and no longer than can be shown, so that to take note of it is quick whatever
+/// was sent.
+enum FleetNews: Sendable {
+    case rollout(SeenRollouts.Document)
+    /// An agent sends more than is read of one.
+    case flood(agent: String)
+    /// An agent spoke, or the broker for it.
+    case agent(String, isOwnWord: Bool, AgentNews)
+}
+
+/// What is new of one agent.
+enum AgentNews: Sendable {
+    /// Nothing that is kept, only that it is there.
+    case spoke
+    /// How it is; nil when it is known no more.
+    case presence(AgentPresence?, isHealth: Bool)
+    /// Events that did not come before, by a correct clock.
+    case lines([LogLine])
+    /// A failure, as often as it was not told before, between two times by a correct clock; and as a line.
+    case failure(FailureReport, from: Int64, through: Int64, LogLine)
+    /// How a command ended.
+    case ended(id: String, Code?, detail: String?)
+    /// Events or reports that can't be read.
+    case unread(Int)
+}
+
+/// An agent's documents, and what a list shows of them.
+struct AgentPresence: Sendable {
+    var member: Roster.Member
+    var summary: AgentSummary
+}
