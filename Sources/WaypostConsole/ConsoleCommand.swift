@@ -134,7 +134,11 @@ struct ConsoleCommand: AsyncParsableCommand {
         }
         let address = listen[..<mark].trimmingPrefix("[")
         let host = address.hasSuffix("]") ? String(address.dropLast()) : String(address)
-        let isLoopback = host == "localhost" || host == "::1" || host.hasPrefix("127.")
+        // A name may begin with 127, too.
+        let numbers = host.split(separator: ".", omittingEmptySubsequences: false).map { UInt8($0) }
+        let isLoopback =
+            host == "localhost" || host == "::1"
+            || (numbers.count == 4 && numbers.first == 127 && numbers.allSatisfy { $0 != nil })
         guard isLoopback || behindProxy != nil else {
             throw CommandError(
                 .usage,
@@ -148,7 +152,8 @@ struct ConsoleCommand: AsyncParsableCommand {
         guard let behindProxy else { return nil }
         guard let url = URL(string: behindProxy), let scheme = url.scheme?.lowercased(),
             scheme == "https" || scheme == "http",
-            let host = url.host, url.path.isEmpty || url.path == "/"
+            let host = url.host, url.path.isEmpty || url.path == "/",
+            url.user == nil, url.query == nil, url.fragment == nil, (1...65_535).contains(url.port ?? 443)
         else {
             throw CommandError(
                 .usage, "--behind-proxy must be https://host without a path; found \(behindProxy.quoted)")
@@ -159,7 +164,8 @@ struct ConsoleCommand: AsyncParsableCommand {
                 "--behind-proxy \(behindProxy): over http others can read the token on its way; let the proxy serve https"
             )
         }
-        return url.port.map { "\(host):\($0)" } ?? host
+        let name = host.contains(":") && !host.hasPrefix("[") ? "[\(host)]" : host
+        return url.port.map { "\(name):\($0)" } ?? name
     }
 
     /// The token, and what it came from; nil for a new one.

@@ -333,31 +333,45 @@ class ServerTests(unittest.TestCase):
         self.assertIn("#token=", new.printed)
         self.assertEqual(new.request("/api/fleet")[0], 200)
 
-    def test_a_proxy_without_tls_is_refused(self):
-        ending = subprocess.run(
-            [str(PROGRAMS / "waypost-console"), "--listen", "127.0.0.1:0", "--broker", self.broker.url,
-             "--behind-proxy", "http://console.example"], capture_output=True, text=True, timeout=LIMIT)
-        self.assertEqual(ending.returncode, 64)
-        self.assertIn("over http others can read the token", ending.stderr)
+    def test_addresses_that_would_show_the_token_to_others_are_refused(self):
+        for options, text in (
+                (("--behind-proxy", "http://console.example"), "over http others can read the token"),
+                (("--behind-proxy", "HTTP://console.example"), "over http others can read the token"),
+                (("--behind-proxy", "https://console.example/path"), "must be https://host"),
+                (("--behind-proxy", "https://someone@console.example"), "must be https://host"),
+                (("--behind-proxy", "https://console.example?x"), "must be https://host"),
+                (("--behind-proxy", "https://console.example:99999"), "must be https://host"),
+                (("--behind-proxy", "console.example"), "must be https://host"),
+                (("--listen", "0.0.0.0:0"), "can be reached by others"),
+                (("--listen", "[::]:0"), "can be reached by others"),
+                (("--listen", "127.console.example:0"), "can be reached by others"),
+                (("--listen", "127.0.0.1.console.example:0"), "can be reached by others")):
+            ending = subprocess.run(
+                [str(PROGRAMS / "waypost-console"), "--broker", self.broker.url, "--listen", "127.0.0.1:0", *options]
+                if options[0] != "--listen" else
+                [str(PROGRAMS / "waypost-console"), "--broker", self.broker.url, *options],
+                capture_output=True, text=True, timeout=LIMIT)
+            self.assertEqual(ending.returncode, 64, options)
+            self.assertIn(text, ending.stderr)
 
     # Time
 
-    def drip(self, console, count, authorization):
-        """So many requests whose body comes byte by byte, until the test ends."""
+    def drip(self, console, count, authorization, byte=b" "):
+        """So many requests whose body, or headers, come byte by byte, until the test ends."""
         stop = threading.Event()
         connections = []
         for _ in range(count):
             connection = socket.create_connection(("127.0.0.1", console.port), timeout=LIMIT)
             connection.sendall(
                 f"POST /api/resolve HTTP/1.1\r\nHost: 127.0.0.1:{console.port}\r\nContent-Length: 100000\r\n"
-                f"Content-Type: application/json\r\n{authorization}\r\n".encode())
+                f"Content-Type: application/json\r\n{authorization}".encode() + (b"\r\n" if byte == b" " else b"x: "))
             connections.append(connection)
 
         def send():
             while not stop.wait(0.2):
                 for connection in connections:
                     try:
-                        connection.send(b" ", socket.MSG_DONTWAIT)
+                        connection.send(byte, socket.MSG_DONTWAIT)
                     except OSError:
                         pass  # what is to be shown: the server has ended it
 
@@ -381,9 +395,29 @@ class ServerTests(unittest.TestCase):
     def test_a_body_that_comes_byte_by_byte_has_an_end(self):
         self.ends(self.drip(self.console, 1, f"Authorization: Bearer {TOKEN}\r\n")[0])
 
-    def test_bodies_that_come_byte_by_byte_keep_no_places(self):
-        for authorization in ("", f"Authorization: Bearer {TOKEN}\r\n"):
-            self.drip(self.reading, 64, authorization)
+    def test_headers_that_come_byte_by_byte_have_an_end(self):
+        self.ends(self.drip(self.console, 1, "", b"x")[0])
+
+    def test_headers_of_the_next_request_have_one_too(self):
+        connection = socket.create_connection(("127.0.0.1", self.console.port), timeout=LIMIT)
+        connection.sendall(f"HEAD / HTTP/1.1\r\nHost: 127.0.0.1:{self.console.port}\r\n\r\nHEAD / HTTP/1.1\r\nx: ".encode())
+        self.assertTrue(connection.recv(65536).startswith(b"HTTP/1.1 200"))
+        stop = threading.Event()
+        self.addCleanup(stop.set)
+
+        def send():
+            while not stop.wait(0.2):
+                try:
+                    connection.send(b"x")
+                except OSError:
+                    return  # what is to be shown: the server has ended it
+
+        threading.Thread(target=send).start()
+        self.ends(connection)
+
+    def test_requests_that_come_byte_by_byte_keep_no_places(self):
+        for authorization, byte in (("", b" "), (f"Authorization: Bearer {TOKEN}\r\n", b" "), ("", b"x")):
+            self.drip(self.reading, 64, authorization, byte)
             wait_for("an answer", lambda: self.reading.get("/api/fleet")["total"] == 30, limit=180)
 
     def ends(self, connection):
