@@ -1,8 +1,10 @@
 import CommandSupport
 import Foundation
+import MQTTLink
 import TestSupport
 import Testing
 import Waypost
+import WaypostMessages
 
 /// Maps from the command line, against a real broker and a real agent.
 @Suite(.aFewAtATime, .timeLimit(.minutes(20)))
@@ -128,6 +130,76 @@ struct SeeMapsTests {
             let layer = try JSONValue(parsing: try #require(map.output.first))["layers"]?[0]
             #expect(layer?["rev"] == 3 && layer?["count"] == 3)
         }
+        #expect(try await other.terminate() == 0)
+    }
+
+    /// A member that answers each question about maps as it likes.
+    private func liar(at url: String) async throws -> (session: MQTTSession, task: Task<Void, Never>) {
+        var configuration = MQTTLinkConfiguration.oneShot(brokers: [try BrokerURL(url)], clientID: "k6")
+        configuration.subscriptions = ["@lobby", "k6"].map { Subscription("waypost/v1/\($0)/cmd/+") }
+        let session = try await MQTTSession.connect(configuration, within: .seconds(60))
+        for (topic, json) in [
+            (
+                "state",
+                [
+                    "state": "online", "epoch": 1, "boot": "B", "why": "birth", "agent": "k6", "version": "1",
+                    "mqtt": 5,
+                ] as JSONValue
+            ), ("health", ["status": "green", "groups": ["lobby"], "epoch": 1]),
+        ] {
+            let message = MQTTMessage(
+                topic: "waypost/v1/k6/\(topic)", payload: json.serialized(), retain: true)
+            #expect(try await session.publish(message) == .acknowledged)
+        }
+        let claim: JSONValue = [
+            "layer": "@lobby", "rev": .int(Fields.largestInteger - 1), "digest": "sha256:ff", "from": 1,
+            "count": 1, "entries": [],
+        ]
+        let result: JSONValue = [
+            "history": [claim, ["layer": "@lobby", "rev": 40, "digest": "sha256:fe", "from": 1, "until": 2]],
+            "layers": [claim],
+        ]
+        let task = Task {
+            for await message in session.messages {
+                let sender = message.topic.split(separator: "/").last.map(String.init) ?? ""
+                guard let id = try? JSONValue(parsing: message.payload)["id"] else { continue }
+                let reply: JSONValue = [
+                    "id": id, "type": "reply", "status": "ok", "code": 0, "name": "OK", "result": result,
+                ]
+                let answer = MQTTMessage(
+                    topic: "waypost/v1/k6/reply/\(sender)", payload: reply.serialized())
+                _ = try? await session.publish(answer)
+            }
+        }
+        return (session, task)
+    }
+
+    @Test func `what one member says of maps decides nothing for the others`() async throws {
+        let site = try await Site.open(["--demo", "--group", "lobby"])
+        let other = try RunningAgent(
+            "k2", broker: site.broker.url, arguments: ["--demo", "--group", "lobby"])
+        try await other.online()
+        _ = try await send(Self.first, to: site, "--group", "lobby", "--allow-inactive")
+        _ = try await send(Self.second, to: site, "--group", "lobby", "--yes")
+        let liar = try await liar(at: site.broker.url)
+        let undo = try await site.run("map", "undo", "--group", "lobby", "--dry-run")
+        #expect(contains(undo.errorLines, "back to rev 1", ", as rev 3"), "\(undo)")
+        #expect(contains(undo.errorLines, "k6 claims a higher rev of @lobby than 2; it is ignored"), "\(undo)")
+        // Where the broker has lost the map, what it says does not come before what the others say either.
+        let lost = MQTTMessage(topic: "waypost/v1/@lobby/map", payload: [], retain: true)
+        #expect(try await liar.session.publish(lost) == .acknowledged)
+        let patch = try await site.run(
+            "relocate", "--group", "lobby", "--from", "scheme://router/demo2", "--to", "scheme://router/demo",
+            "--yes", "--unchecked", "--wait", "3s")
+        // It does not answer that.
+        #expect(patch.status == 3 && contains(patch.errorLines, "did not reply", "k6"), "\(patch)")
+        for agent in ["k1", "k2"] {
+            let map = try await site.run("map", "--agent", agent, "--layer", "@lobby", "--json")
+            let layer = try JSONValue(parsing: try #require(map.output.first))["layers"]?[0]
+            #expect(layer?["rev"] == 3 && layer?["count"] == 2, "\(map)")
+        }
+        liar.task.cancel()
+        await liar.session.disconnect()
         #expect(try await other.terminate() == 0)
     }
 

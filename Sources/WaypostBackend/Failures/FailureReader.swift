@@ -35,8 +35,9 @@ package struct FailureReader {
         package var wrongClocks: [String: Int64] = [:]
     }
 
-    /// An agent keeps fewer failures.
+    /// An agent keeps fewer failures, and gives all of them in less time.
     private static let maximumPages = 500
+    private static let maximumTime = Duration.seconds(120)
 
     private let settings: BackendConfiguration
     private let signer: Signer?
@@ -94,7 +95,16 @@ package struct FailureReader {
                     take($0, FailureRequest(query: query.textForAgent), 1)
                 }
             }
-            while let (agent, page, pages) = next.popLast() {
+            // One after the other, so that one that takes its time keeps no others waiting for long.
+            let end = ContinuousClock.now + Self.maximumTime
+            while !next.isEmpty {
+                let (agent, page, pages) = next.removeFirst()
+                guard ContinuousClock.now < end else {
+                    gaps.silence = gaps.silence ?? BackendError(
+                        .noReply,
+                        "\(agent) did not come to an end within \(Self.maximumTime.components.seconds) s")
+                    break
+                }
                 let silent = try await silence {
                     _ = try await request(.agent(agent), page).perform(in: session) { take($0, page, pages) }
                 }

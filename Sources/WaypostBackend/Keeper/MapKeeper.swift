@@ -62,7 +62,7 @@ package struct MapKeeper: Sendable {
     private var shares = ReadingShares()
     private var wishes: [Audience: RepeatedWishes] = [:]
     /// Which revision agents say to have in force: one alone does not say what the others have.
-    private var reported: [Audience: [String: Int64]] = [:]
+    private var reported: [Audience: MembersNumbers] = [:]
 
     package init(_ wanted: [Wanted], topics: Topics) {
         self.topics = topics
@@ -142,21 +142,13 @@ package struct MapKeeper: Sendable {
             let layer = applied.layers.first { $0.name == map.layer }
             // A candidate of a roll-out may yet be taken back.
             let isTried = applied.rollouts.contains { $0.layer == map.layer && $0.place == .next }
-            if !isTried { reported[audience, default: [:]][agent] = layer?.revision ?? 0 }
+            if !isTried { reported[audience, default: MembersNumbers()].claims[agent] = layer?.revision ?? 0 }
             guard seen[audience] == nil, applied.isWanted || lacks(map, applied, layer) else { continue }
             let earliest = (published[audience] ?? .min / 2) + Self.interval
             let granted = wishes[audience, default: RepeatedWishes()].time(of: agent, at: now)
             let time = max(earliest, granted, now + Int64.random(in: Self.jitter, using: &chance))
             due[audience] = min(due[audience] ?? .max, time)
         }
-    }
-
-    /// The revision in force where at least half of those that were heard have a newer one than the wanted; nil where not.
-    private func newer(than map: Wanted) -> Int64? {
-        let known = reported[map.audience] ?? [:]
-        let newer = known.values.filter { $0 > map.revision }.sorted()
-        // The one in the middle: what one of them claims beyond it is not believed either.
-        return !newer.isEmpty && newer.count * 2 >= known.count ? newer[(newer.count - 1) / 2] : nil
     }
 
     /// Whether an agent has an older map than the wanted one, or none, and has not refused it.
@@ -177,7 +169,7 @@ package struct MapKeeper: Sendable {
             due[audience] = nil
             guard let map = wanted[audience] else { continue }
             // Now all that the broker keeps of agents was read.
-            if let revision = newer(than: map) {
+            if let revision = reported[audience]?.warning(above: map.revision) {
                 if said.insert(audience).inserted { overtaken.append((audience, revision, map.revision)) }
                 continue
             }

@@ -86,7 +86,7 @@ package struct MapClient: Sendable {
 
     /// A whole map of the group's with the next revision: the entries of a patch over the map in force.
     ///
-    /// That is what the broker keeps for the group; where it keeps nothing, what the members say.
+    /// That is what the broker keeps for the group; where it keeps nothing, what the members say, but for one at most.
     /// - Throws: ``BackendError`` when it can't be known which map is in force.
     package func merged(_ patch: Relocation) async throws -> Relocation {
         guard case .group(let group) = audience, patch.kind == .patch, let document = patch.document else {
@@ -102,11 +102,7 @@ package struct MapClient: Sendable {
         if let base = kept?.document {
             (entries, revision) = (base.entries, base.revision ?? 0)
         } else {
-            let answers = try await maps(layer: audience.description)
-            let layers = answers.values.flatMap { $0.value.layers.map(\.wire) }
-            if let newest = layers.max(by: { $0.revision ?? 0 < $1.revision ?? 0 }) {
-                (entries, revision) = (newest.relocationEntries, newest.revision ?? 0)
-            }
+            (entries, revision) = try await said(of: audience.description)
         }
         var layer = RelocationLayer(name: audience.description, entries: entries)
         layer.patch(document.entries)
@@ -114,6 +110,28 @@ package struct MapClient: Sendable {
             id: Identifier.ulid(), revision: revision + 1, entries: .array(layer.entries.map(\.json)),
             by: document.author ?? settings.name)
         return try Relocation(file: map, name: "the map of \(audience)")
+    }
+
+    /// What the members say to have in force of the group's map, but for one at most; nothing where they have none.
+    private func said(of layer: String) async throws -> (entries: [RelocationEntry], revision: Int64) {
+        struct Said: Hashable, Sendable {
+            var revision: Int64?
+            var entries: [RelocationEntry] = []
+        }
+        let answers = try await maps(layer: layer).values
+        let said = answers.map { answer in
+            let found = answer.value.layers.first { $0.wire.name == layer }?.wire
+            return (answer.agent, Said(revision: found?.revision, entries: found?.relocationEntries ?? []))
+        }
+        guard let word = MembersWord(said, of: said.count) else {
+            guard !said.isEmpty else { return ([], 0) }
+            let list = said.map { "\($0.0) has \($0.1.revision.map { "rev \($0)" } ?? "none")" }
+            throw BackendError(
+                .notSent,
+                "not sent: the broker keeps no map of \(layer), and its members have different ones: "
+                    + "\(list.sorted().named); send a whole map")
+        }
+        return (word.value.entries, word.value.revision ?? 0)
     }
 
     /// The map that the broker keeps for a group; nil when it keeps none.

@@ -15,8 +15,9 @@ package struct MapReader: Sendable {
         package var wrongClocks: [String: Int64] = [:]
     }
 
-    /// More pages than a map of 2 000 entries has.
+    /// More pages than a map of 2 000 entries has, and longer than all of them take.
     private static let maximumPages = 200
+    private static let maximumTime = Duration.seconds(60)
 
     private let settings: BackendConfiguration
     private let wait: ReplyWait
@@ -121,7 +122,15 @@ package struct MapReader: Sendable {
             _ = try await request(audience, wanted).perform(
                 in: session, isFirst: known == nil, knowing: known, take)
         }
-        while let (agent, before) = next.popLast() {
+        let end = ContinuousClock.now + Self.maximumTime
+        while !next.isEmpty {
+            let (agent, before) = next.removeFirst()
+            guard ContinuousClock.now < end else {
+                pages[agent] = nil
+                answers.silence = answers.silence ?? BackendError(
+                    .noReply, "\(agent) did not come to an end within \(Self.maximumTime.components.seconds) s")
+                continue
+            }
             var page = wanted
             page.before = before
             let silent = try await silence {
@@ -133,7 +142,12 @@ package struct MapReader: Sendable {
             }
         }
         for (agent, pages) in pages.sorted(by: { $0.key < $1.key }) {
-            answers.values.append((agent, try value(agent, pages, answers.wrongClocks[agent] ?? 0)))
+            do {
+                answers.values.append((agent, try value(agent, pages, answers.wrongClocks[agent] ?? 0)))
+            } catch let error as BackendError {
+                // What one says that can't be read keeps nothing of the others back.
+                answers.silence = answers.silence ?? error
+            }
         }
         return answers
     }

@@ -1,3 +1,4 @@
+import Logging
 import MQTTLink
 public import Waypost
 package import WaypostMessages
@@ -78,22 +79,37 @@ package struct MapUndoer {
         return undo
     }
 
-    /// What the broker keeps for those that are away.
-    private func retained() async throws -> Relocation? {
-        let topic = settings.topics.map(of: audience)
-        var payload: [UInt8]?
-        try await BackendSession.with(settings, required: [], useful: [topic]) { session in
+    /// What the broker keeps for those that are away, with the highest revision of who may send them one.
+    private struct Retained {
+        var map: Relocation?
+        var revision: Int64 = 0
+    }
+
+    private func retained() async throws -> Retained {
+        let topics = settings.topics
+        let topic = topics.map(of: audience)
+        let control: String? = if case .group(let group) = audience { topics.rollout(of: group) } else { nil }
+        var retained = Retained()
+        var tried: Int64 = 0
+        try await BackendSession.with(
+            settings, required: [], useful: [topic] + [control].compactMap(\.self)
+        ) { session in
             _ = try await session.readRetained(within: .seconds(5)) { message in
-                if message.topic == topic, message.retain { payload = message.payload }
+                guard message.retain, !message.payload.isEmpty else { return }
+                if message.topic == topic { retained.map = Relocation(document: message.payload, .map) }
+                if message.topic == control {
+                    tried = (try? RolloutControl(message.payload))?.next.revision ?? 0
+                }
             }
         }
-        return payload.flatMap { $0.isEmpty ? nil : Relocation(document: $0, .map) }
+        retained.revision = max(retained.map?.document?.revision ?? 0, tried)
+        return retained
     }
 
     // MARK: One agent
 
     private func undo(
-        of agent: String, to revision: Int64?, _ retained: Relocation?
+        of agent: String, to revision: Int64?, _ retained: Retained
     ) async throws -> MapUndo {
         let answers = try await reader.history(of: audience)
         guard let all = answers.values.first?.value.map(\.wire) else {
@@ -101,7 +117,7 @@ package struct MapUndoer {
         }
         let own = LayerHistory(agent, all.filter { $0.layer == "agent" })
         let patches = LayerHistory(agent, all.filter { $0.layer == "patch" })
-        let next = try Self.next(own.revisions.compactMap(\.revision) + [retained?.document?.revision ?? 0])
+        let next = try Self.next(after: own.revisions.compactMap(\.revision).max() ?? 0, retained.revision)
         func read(_ one: MapRevision?, _ layer: String) async throws -> [RelocationEntry] {
             guard let one else { return [] }
             return try await entries(of: one, layer, agent)
@@ -111,7 +127,7 @@ package struct MapUndoer {
             return MapUndo(
                 entries: try Self.sendable(document), revision: next, origin: document.version.wire.shown)
         }
-        if let retained, retained.digest != own.current?.digest {
+        if let sent = retained.map, sent.digest != own.current?.digest {
             let kept = try await read(own.current, "agent")
             let over = try await read(patches.current, "patch")
             return MapUndo(
@@ -142,71 +158,116 @@ package struct MapUndoer {
 
     // MARK: A group
 
-    private func undoGroup(to revision: Int64?, _ retained: Relocation?) async throws -> MapUndo {
+    /// What one member alone says decides nothing for the others.
+    private func undoGroup(to revision: Int64?, _ retained: Retained) async throws -> MapUndo {
         let layer = audience.description
         let answers = try await reader.history(of: audience, layer: layer)
         let members = answers.values.map { LayerHistory($0.agent, $0.value.map(\.wire)) }
+        if members.isEmpty { throw Self.nothing(answers, of: audience) }
+        let next = try nextRevision(of: members, retained)
         let known = members.filter { $0.current != nil }
-        let next = try Self.next(
-            members.flatMap { $0.revisions.compactMap(\.revision) } + [retained?.document?.revision ?? 0])
-        guard let first = known.first else {
-            if !members.isEmpty, retained != nil {
-                return MapUndo(
-                    entries: [], revision: next,
-                    origin: "no map: the last one sent is not in force anywhere")
+        let taken = known.filter { $0.current?.digest == retained.map?.digest }
+        let isTaken = retained.map == nil || taken.count > (known.count > 1 ? 1 : 0)
+        guard !known.isEmpty else {
+            guard retained.map != nil else {
+                throw BackendError(
+                    .notSent, "no member of \(layer) has a map of the group; there is nothing to undo")
             }
-            if answers.values.isEmpty { throw Self.nothing(answers, of: audience) }
-            throw BackendError(
-                .notSent, "no member of \(layer) has a map of the group; there is nothing to undo")
-        }
-        if let retained, known.allSatisfy({ $0.current?.digest != retained.digest }), revision == nil {
-            let current = try Self.agreed(known.map { ($0.agent, $0.current) }, "in force")
             return MapUndo(
-                entries: try await entries(of: current ?? first.revisions[0], layer, first.agent),
-                revision: next,
-                origin: "\(first.revisions[0].shown): the last one sent is not in force anywhere")
+                entries: [], revision: next, origin: "no map: the last one sent is not in force anywhere")
+        }
+        if !isTaken, revision == nil {
+            let current = try agreed(known.map { ($0.agent, $0.current) }, of: members, "in force")
+            return MapUndo(
+                entries: try await entries(of: current, layer), revision: next,
+                origin: "\(current.value.shown): the last one sent is not in force anywhere")
         }
         // Those that have not taken the newest yet have nothing to undo.
-        let newest =
-            retained.map { retained in known.filter { $0.current?.digest == retained.digest } } ?? known
+        let newest = retained.map == nil || !isTaken ? known : taken
         if let revision {
-            guard let holder = newest.first(where: { $0.revisions.contains { $0.revision == revision } })
-            else {
+            let kept = newest.map { ($0.agent, $0.revisions.first { $0.revision == revision }) }
+            guard kept.contains(where: { $0.1 != nil }) else {
                 let kept = Set(newest.flatMap { $0.revisions.compactMap(\.revision) }).sorted(by: >)
                 throw BackendError(
                     .notSent,
                     "no member of \(layer) keeps rev \(revision); kept are "
                         + kept.map(String.init).joined(separator: ", "))
             }
-            let document = try await reader.document(.revision(revision), layer: layer, of: holder.agent)
+            let document = try agreed(kept, of: newest, "under rev \(revision)")
             return MapUndo(
-                entries: try Self.sendable(document), revision: next, origin: document.version.wire.shown)
+                entries: try await entries(of: document, layer), revision: next, origin: document.value.shown)
         }
-        if newest.allSatisfy(\.isFirst) {
-            return MapUndo(entries: [], revision: next, origin: "no map")
+        let others = newest.count { !$0.isFirst }
+        if others == 0 || (others == 1 && newest.count > 2) { return MapUndo(entries: [], revision: next, origin: "no map") }
+        guard newest.contains(where: { $0.previous != nil }), let last = newest.first?.revisions.first else {
+            throw Self.notKept(known[0].revisions[0], layer)
         }
-        let with = newest.filter { $0.previous != nil }
-        guard let holder = with.first else { throw Self.notKept(first.revisions[0], layer) }
-        guard let before = try Self.agreed(with.map { ($0.agent, $0.previous) }, "before it") else {
-            throw Self.notKept(first.revisions[0], layer)
-        }
+        let before = try agreed(newest.map { ($0.agent, $0.previous) }, of: newest, "before \(last.shown)")
         return MapUndo(
-            entries: try await entries(of: before, layer, holder.agent), revision: next, origin: before.shown)
+            entries: try await entries(of: before, layer), revision: next, origin: before.value.shown)
     }
 
-    /// The document that all of them have.
-    private static func agreed(
-        _ documents: [(agent: String, revision: MapRevision?)], _ place: String
-    ) throws(BackendError) -> MapRevision? {
-        let groups = Dictionary(grouping: documents) { $0.revision?.digest ?? "" }
-        guard groups.count > 1 else { return documents.first?.revision }
-        let list = groups.values.sorted { $0.count > $1.count }.map { group in
-            "\(group.first?.revision?.shown ?? "none") (\(group.map(\.agent).prefix(5).joined(separator: ", ")))"
+    private func nextRevision(of members: [LayerHistory], _ retained: Retained) throws -> Int64 {
+        let claims = MembersNumbers(
+            Dictionary(members.map { ($0.agent, $0.revisions.compactMap(\.revision).max() ?? 0) }) { $1 })
+        let newest = claims.newest(above: retained.revision)
+        let ignored = claims.beyond(newest)
+        if !ignored.isEmpty {
+            settings.logger.warning(
+                "\(ignored.named) \(ignored.count == 1 ? "claims" : "claim") a higher rev of \(audience) than \(newest); it is ignored")
         }
-        throw BackendError(
-            .notSent,
-            "the members have different maps \(place): \(list.joined(separator: "; ")); choose one with --to REV"
-        )
+        return try Self.next(after: newest, retained.revision)
+    }
+
+    /// The document that they have, but for one at most; those without one have none to choose.
+    private func agreed(
+        _ documents: [(agent: String, revision: MapRevision?)], of heard: [LayerHistory], _ place: String
+    ) throws -> MembersWord<SaidRevision> {
+        let said = documents.compactMap { agent, revision in
+            revision.map { (agent, SaidRevision(revision: $0)) }
+        }
+        guard let word = MembersWord(said, of: heard.count) else {
+            let groups = Dictionary(grouping: said, by: \.1).sorted { $0.value.count > $1.value.count }
+            let list = groups.map { "\($0.key.shown) (\($0.value.map(\.0).sorted().named))" }
+            let silent = documents.filter { $0.revision == nil }.map(\.agent)
+            throw BackendError(
+                .notSent,
+                "the members have different maps \(place): "
+                    + (list + (silent.isEmpty ? [] : ["none (\(silent.sorted().named))"])).joined(separator: "; ")
+                    + "; choose one with --to REV, or send its file")
+        }
+        if let other = word.dissenter {
+            settings.logger.warning("\(other) says to have another map \(place) than all others; it is ignored")
+        }
+        return word
+    }
+
+    /// How many of those that have a document are asked for it.
+    private static let asked = 3
+
+    /// The entries of a document as those show them that have it.
+    private func entries(of word: MembersWord<SaidRevision>, _ layer: String) async throws -> [RelocationEntry] {
+        var shown: [(agent: String, value: [RelocationEntry])] = []
+        var fault: (any Error)?
+        for agent in word.agents.prefix(Self.asked) {
+            do {
+                shown.append((agent, try await entries(of: word.value.revision, layer, agent)))
+            } catch let error as BackendError {
+                fault = error
+            }
+        }
+        guard let entries = MembersWord(shown, of: word.agents.count) else {
+            throw fault
+                ?? BackendError(
+                    .notSent,
+                    "\(shown.map(\.agent).named) show different entries for \(word.value.shown); send its file again: "
+                        + "waypost relocate --file")
+        }
+        if let other = entries.dissenter {
+            settings.logger.warning(
+                "\(other) shows other entries for \(word.value.shown) than all others; it is ignored")
+        }
+        return entries.value
     }
 
     // MARK: Both
@@ -226,7 +287,7 @@ package struct MapUndoer {
                 + "send its file again: waypost relocate --file")
     }
 
-    private static func next(_ revisions: [Int64]) throws(BackendError) -> Int64 {
+    private static func next(after revisions: Int64...) throws(BackendError) -> Int64 {
         let newest = revisions.max() ?? 0
         guard newest < Fields.largestInteger else {
             throw BackendError(.notSent, "rev \(newest) is the highest possible")
@@ -248,6 +309,19 @@ package struct MapUndoer {
         let reason = answers.refusals.first.map { "\($0.agent): \($0.reply.code): \($0.reply.detail ?? "")" }
         return BackendError(.refused, reason ?? "no agent of \(audience) answered")
     }
+}
+
+/// A document as members name it: its times are each member's own.
+private struct SaidRevision: Hashable, Sendable {
+    let revision: MapRevision
+
+    var shown: String { revision.shown }
+
+    static func == (one: SaidRevision, other: SaidRevision) -> Bool {
+        one.revision.digest == other.revision.digest
+    }
+
+    func hash(into hasher: inout Hasher) { hasher.combine(revision.digest) }
 }
 
 extension MapRevision {
