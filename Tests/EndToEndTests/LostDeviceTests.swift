@@ -262,7 +262,7 @@ struct LostDeviceTests {
         try await site.lies(of: 42)
         try await site.repeats()
         try await site.floods()
-        for what in ["claims epoch", "sends more than is read"] {
+        for what in ["claims epoch \(Fields.largestInteger)", "sends more than is read"] {
             try await eventually("a note of what it \(what)") {
                 try await site.status()?.notices.contains { $0.hasPrefix("k6 \(what)") } ?? false
             }

@@ -180,6 +180,29 @@ struct RolloutCommandTests {
         #expect(try await odd.terminate() == 0)
     }
 
+    @Test func `in a group of two one can be left out that keeps a map from the other`() async throws {
+        let scene = try await SimulatedGroup(1)
+        let liar = try await TestSupport.Backend(broker: scene.broker.url)
+        try await liar.pretendAgent("liar", in: "lobby")
+        // It can't have come to that, and no one else says so.
+        try await liar.publish(
+            #"{"layers":[{"layer":"@lobby","rev":9007199254740990,"digest":"sha256:00","at":1}],"entries":0,"inactive":[],"refused":null}"#,
+            to: "waypost/v1/liar/map/applied", retain: true)
+        func plan(_ words: String...) async throws -> RunningCommand.Ending {
+            try await RunningCommand.run(
+                ["rollout", "plan", "--group", "lobby", "--file", scene.next, "--unchecked"] + words,
+                environment: ["WAYPOST_BROKER": scene.broker.url])
+        }
+        let refused = try await plan()
+        #expect(refused.status == 1, "\(refused)")
+        for part in ["liar has rev 9007199254740990", "go on without it: --exclude liar"] {
+            #expect((refused.output + refused.errorLines).contains { $0.contains(part) }, "\(refused)")
+        }
+        let without = try await plan("--exclude", "liar")
+        #expect(without.status == 0 && without.output.contains("nothing speaks against it"), "\(without)")
+        await liar.disconnect()
+    }
+
     @Test(arguments: [["--map-fault", "42:fail=100%"], ["--map-fault", "42:fail=100%", "--own-sessions"]])
     func `a bad map is taken back from all`(_ words: [String]) async throws {
         let scene = try await SimulatedGroup(60, words)

@@ -343,6 +343,34 @@ struct RolloutCaseTests {
         #expect(scene.control?.stage == stage && scene.outcome == nil)
     }
 
+    @Test func `while the network is away agents hear from the controller, and after an hour it pauses`() throws {
+        var scene = try scene {
+            $0.options.hold = .seconds(90)
+            $0.options.revertsWhenSilent = true
+            $0.options.dwells = [.seconds(60)]
+        }
+        let chosen = Set(scene.withCandidate)
+        for index in scene.crowd.agents.indices where index % 2 == 0 && !chosen.contains(index) {
+            for message in scene.crowd.lose(index) { scene.publish(message) }
+        }
+        scene.advance(seconds: 3_500)
+        #expect(scene.control?.state == .running && scene.director?.isStandingStill(at: scene.now) == true)
+        // None of them went back for want of a word.
+        #expect(Set(scene.withCandidate) == chosen && scene.onNext == chosen.count)
+        scene.advance(seconds: 200)
+        #expect(scene.paused?.contains("agents that were not chosen are offline, for 60 min") == true, "\(scene.paused ?? "")")
+        #expect(Set(scene.withCandidate) == chosen)
+    }
+
+    @Test func `a connection that comes and goes keeps a roll-out no longer than the network may be away`() throws {
+        var scene = try scene { $0.options.dwells = [.seconds(60)] }
+        for _ in 0..<150 where scene.paused == nil {
+            scene.restartBroker(losing: { _ in false })
+            scene.advance(seconds: 28)
+        }
+        #expect(scene.paused == "the connection is a new one, for 60 min", "\(scene.paused ?? "")")
+    }
+
     @Test func `an agent that has got no map has it sent again`() throws {
         var scene = try scene()
         let count = scene.published.count

@@ -180,6 +180,25 @@ struct RolloutLiarTests {
         #expect(scene.director?.fleet.agents[liar]?.isOnline == false)
     }
 
+    @Test(arguments: [900, RolloutControl.longestJump + 2, RolloutControl.highest, Fields.largestInteger])
+    func `an order that nobody gave is named, whatever its number, and ignored`(_ epoch: Int64) throws {
+        var scene = try RolloutScene(20)
+        scene.options.dwells = [.seconds(3_600)]
+        try scene.start()
+        scene.advance(seconds: 2)
+        let order = try #require(scene.control?.order)
+        let liar = scene.withCandidate[0]
+        scene.report(
+            liar, .next, .chosen, opened: epoch, failed: epoch, order: .init(epoch: epoch, sequence: epoch))
+        scene.advance(seconds: 2)
+        let name = scene.crowd.agents[liar].name
+        #expect(
+            scene.notices == [
+                "\(name) claims epoch \(epoch), seq \(epoch), which nobody sent; it is ignored"
+            ])
+        #expect(scene.control?.order == order)
+    }
+
     // MARK: Small fleets
 
     /// Each agent that gets it goes back by itself.

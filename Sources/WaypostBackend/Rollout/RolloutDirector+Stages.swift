@@ -367,12 +367,13 @@ extension RolloutDirector {
             if case .steering = state { return steer(control, gates, at: now) }
         }
         switch state {
+        case .steering: standStill(control, at: now)
         case .paused(let pause): watch(pause, control, at: now)
         case .promoting(let since, isPublished: true): finishPromoting(since, control, at: now)
         case .takingBack(let back): finish(back, fleet.notBack(since: returnOrder), control, at: now)
         case .restoring(let back): finish(back, fleet.names(on: control.next), control, at: now)
         case .tail(let since) where now - since >= options.tail.milliseconds: state.ends(.done)
-        case .steering, .promoting, .tail, .reading, .ending, .ended: break
+        case .promoting, .tail, .reading, .ending, .ended: break
         }
     }
 
@@ -394,6 +395,14 @@ extension RolloutDirector {
             if gates.elapsed >= options.patience(of: control.stage) + options.grace + control.spread {
                 return pause(gates.doubts, at: now)
             }
+        }
+        keepAlive(control, at: now)
+    }
+
+    /// The network changes, and not the map. That it does so for very long is for a person to look at.
+    private mutating func standStill(_ control: RolloutControl, at now: Int64) {
+        if clock.still > options.standstill, let why = standstill(at: now) {
+            return pause("\(why), for \(TimeText.span(clock.still))", at: now)
         }
         keepAlive(control, at: now)
     }

@@ -128,6 +128,8 @@ package struct RolloutDirector: Sendable {
         var mayWrite = false
         /// When what others changed was put back, by topic.
         var putBack: [String: Int64] = [:]
+        /// For how long verdicts have stood still while there was a connection.
+        var still: Int64 = 0
         var controlPublished: Int64
         var lastHealing: Int64
         /// Agents that said that they have no map.
@@ -510,8 +512,14 @@ package struct RolloutDirector: Sendable {
     mutating func advanceClock(to now: Int64) {
         let time = max(0, now - clock.last)
         defer { clock.last = now }
+        let isStandingStill = isStandingStill(at: now)
+        if !isStandingStill {
+            clock.still = 0
+        } else if clock.isConnected {
+            clock.still += time
+        }
         guard time > 0, let control else { return }
-        if isStandingStill(at: now) {
+        if isStandingStill {
             evidence.standstill += time
         } else if control.state.hasCandidate {
             evidence.passed(time, fleet.counts)

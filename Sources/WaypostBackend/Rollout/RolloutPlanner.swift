@@ -100,26 +100,28 @@ package struct RolloutPlanner {
     }
 
     /// Members that have a newer map in force than the broker keeps: their base would be another one than that of the
-    /// roll-out, and who comes next would get the older one.
+    /// roll-out, and who comes next would get the older one. Those that it leaves out have no say.
     private func checkBase(_ plan: inout RolloutPlan, _ fleet: RolloutFleet, _ kept: RolloutDirector.Kept) {
         let known = [kept.base?.id.digest, kept.control?.next.digest]
-        let ahead = fleet.agents.filter { agent in
-            agent.value.map.map { map in
-                !known.contains(map.digest) && map.revision ?? 0 > plan.base ?? 0
-            } ?? false
-        }
-        let claims = ahead.values.compactMap(\.map?.revision).sorted()
-        guard !claims.isEmpty else { return }
-        // The one in the middle: what one of them claims beyond it is not believed either.
-        let newest = claims[(claims.count - 1) / 2]
-        let who =
-            "\(ahead.keys.sorted().named) \(ahead.count == 1 ? "has" : "have") rev \(newest) of @\(group) in force"
+        let members = fleet.agents.filter { !options.exclude.contains($0.key) }
+        let claims = MembersNumbers(
+            members.mapValues { agent in
+                agent.map.map { known.contains($0.digest) ? 0 : $0.revision ?? 0 } ?? 0
+            })
+        let base = plan.base ?? 0
+        let ahead = claims.beyond(base)
+        guard !ahead.isEmpty else { return }
+        let has = "\(ahead.named) \(ahead.count == 1 ? "has" : "have")"
         // What a few say of themselves does not keep a map from the others.
-        guard claims.count * 2 >= fleet.agents.count else {
-            plan.notices.append("\(who), which the broker does not keep")
+        guard let newest = claims.warning(above: base) else {
+            plan.notices.append("\(has) another map of @\(group) in force, which the broker does not keep")
             return
         }
-        let remedy = "send that map again first, or its entries by an undo to rev \(newest)"
+        let who = "\(has) rev \(newest) of @\(group) in force"
+        var remedy = "send that map again first, or its entries by an undo to rev \(newest)"
+        if let only = ahead.first, ahead.count == 1, members.count > 1 {
+            remedy += "; if it is not so, go on without it: \(Self.without(only))"
+        }
         if let base = kept.base {
             let revision = base.id.revision.map { "rev \($0)" } ?? "one without a rev"
             plan.faults.append("\(who), and the broker keeps \(revision): \(remedy)")
@@ -134,6 +136,9 @@ package struct RolloutPlanner {
         }
         plan.base = kept.base == nil ? newest : plan.base
     }
+
+    /// The way out when one member keeps a map from the others.
+    private static func without(_ agent: String) -> String { "--exclude \(agent)" }
 
     private func check(
         _ plan: inout RolloutPlan, _ relocation: Relocation, _ candidate: RolloutDirector.Document,
@@ -160,10 +165,12 @@ package struct RolloutPlanner {
         for build in plan.builds {
             let who = "\(build.agents.count.counted("agent")) (\(build.versions.joined(separator: ", ")))"
             if let refusal = build.diff?.refusal {
-                let fault = "\(who) would refuse it: \(refusal)"
+                let isOne = build.agents.count == 1 && plan.known > 1
+                let fault =
+                    "\(who) would refuse it: \(refusal)" + (isOne ? "; see \(Self.without(build.agents[0]))" : "")
                 // What one says of its routes keeps no map from the others; the gate `candidate` sees it, too.
-                if build.agents.count == 1, plan.known > Self.fewAgents {
-                    plan.notices.append("\(fault); see --exclude \(build.agents[0])")
+                if isOne, plan.known > Self.fewAgents {
+                    plan.notices.append(fault)
                 } else {
                     plan.faults.append(fault)
                 }

@@ -36,6 +36,8 @@ public struct RolloutOptions: Sendable {
     public var resetsOrder = false
     /// How long the controller stays without a verdict after it lost its connection, in milliseconds.
     package var settling: Int64 = 30_000
+    /// How long a roll-out stands still because of the network before it pauses, in milliseconds: an hour.
+    package var standstill: Int64 = 3_600_000
     /// How long reports of the candidate may take beyond the spread, and how long an agent may be lost, in
     /// milliseconds.
     package var grace: Int64 = 60_000
