@@ -42,6 +42,31 @@ import WaypostAgent
         #expect(promises == Set(1...headings))
     }
 
+    @Test func `names for each place where harm can be tried a test that exists`() throws {
+        let page = "Sources/WaypostAgent/WaypostAgent.docc/HostileInput.md"
+        let files = try Place.files(in: "Tests", ending: ".swift").map { try Data(Place.text(of: $0).utf8) }
+        let console = try Place.files(in: "Tests/ConsoleTests", ending: ".py").map { try Place.text(of: $0) }
+        var rows: [Int] = []
+        for line in try Place.text(of: page).split(separator: "\n") {
+            if line.hasPrefix("### ") { rows.append(0) }
+            let cells = line.split(separator: "|").map { $0.trimmingCharacters(in: .whitespaces) }
+            guard line.hasPrefix("| "), cells.count == 3, cells[2] != "Test" else { continue }
+            rows[rows.count - 1] += 1
+            let names = cells[2].components(separatedBy: " › ")
+            guard names.count == 2 else {
+                #expect(cells[2].hasPrefix("`scripts/"), "\(page) names \(cells[2]), which is no test")
+                continue
+            }
+            let word = names[1].filter { $0 != "`" }
+            let isThere =
+                names[0].hasSuffix(".py`")
+                ? console.contains { $0.contains("def \(word)(") }
+                : files.contains { Self.declares(in: $0, suite: names[0], test: names[1]) }
+            #expect(isThere, "\(page) names \(cells[2]), which is no test of such a suite")
+        }
+        #expect(rows.count == 13 && rows.allSatisfy { $0 >= 2 })
+    }
+
     /// Whether a file has a suite, or a part of it, with this test; both are in backquotes.
     private static func declares(in file: Data, suite: String, test: String) -> Bool {
         func has(_ words: String) -> Bool { file.range(of: Data(words.utf8)) != nil }
