@@ -156,7 +156,9 @@ struct SeeMapsTests {
             "count": 1, "entries": [],
         ]
         let result: JSONValue = [
-            "history": [claim, ["layer": "@lobby", "rev": 40, "digest": "sha256:fe", "from": 1, "until": 2]],
+            "history": [
+                claim, ["layer": "@lobby", "rev": 40, "digest": "sha256:fe", "from": 1, "until": 2],
+            ],
             "layers": [claim],
         ]
         let task = Task {
@@ -184,7 +186,8 @@ struct SeeMapsTests {
         let liar = try await liar(at: site.broker.url)
         let undo = try await site.run("map", "undo", "--group", "lobby", "--dry-run")
         #expect(contains(undo.errorLines, "back to rev 1", ", as rev 3"), "\(undo)")
-        #expect(contains(undo.errorLines, "k6 claims a higher rev of @lobby than 2; it is ignored"), "\(undo)")
+        #expect(
+            contains(undo.errorLines, "k6 claims a higher rev of @lobby than 2; it is ignored"), "\(undo)")
         // Where the broker has lost the map, what it says does not come before what the others say either.
         let lost = MQTTMessage(topic: "waypost/v1/@lobby/map", payload: [], retain: true)
         #expect(try await liar.session.publish(lost) == .acknowledged)

@@ -343,7 +343,7 @@ struct RolloutCaseTests {
         #expect(scene.control?.stage == stage && scene.outcome == nil)
     }
 
-    @Test func `while the network is away agents hear from the controller, and after an hour it pauses`() throws {
+    @Test func `while the network is away agents hear from it, and after an hour it pauses`() throws {
         var scene = try scene {
             $0.options.hold = .seconds(90)
             $0.options.revertsWhenSilent = true
@@ -358,11 +358,13 @@ struct RolloutCaseTests {
         // None of them went back for want of a word.
         #expect(Set(scene.withCandidate) == chosen && scene.onNext == chosen.count)
         scene.advance(seconds: 200)
-        #expect(scene.paused?.contains("agents that were not chosen are offline, for 60 min") == true, "\(scene.paused ?? "")")
+        #expect(
+            scene.paused?.contains("agents that were not chosen are offline, for 60 min") == true,
+            "\(scene.paused ?? "")")
         #expect(Set(scene.withCandidate) == chosen)
     }
 
-    @Test func `a connection that comes and goes keeps a roll-out no longer than the network may be away`() throws {
+    @Test func `a connection that comes and goes stands still no longer than that`() throws {
         var scene = try scene { $0.options.dwells = [.seconds(60)] }
         for _ in 0..<150 where scene.paused == nil {
             scene.restartBroker(losing: { _ in false })

@@ -197,7 +197,9 @@ import WaypostMessages
                 url: "a://" + long, detail: "\(number)" + long, at: now)
             report.nearest = [long]
             // As fast as it is read.
-            see(&state, message(topics.failures(of: "k1"), report.encoded()), now: now + Int64(number) * 1_000)
+            see(
+                &state, message(topics.failures(of: "k1"), report.encoded()), now: now + Int64(number) * 1_000
+            )
         }
         see(&state, health("k1", red: long), now: now + 400_000)
         let bytes =
@@ -347,7 +349,8 @@ import WaypostMessages
         see(&state, report(2_749 + 10, begin, now + 60_000), now: now + 60_000)
         #expect(state.failures.minutes(at: now + 60_000).suffix(2) == [(minutes.last ?? 0) + 5, 5])
         // What is older than an hour is in no chart.
-        see(&state, 
+        see(
+            &state,
             message(
                 topics.failures(of: "k2"),
                 FailureReport(

@@ -100,9 +100,11 @@ package struct FailureReader {
             while !next.isEmpty {
                 let (agent, page, pages) = next.removeFirst()
                 guard ContinuousClock.now < end else {
-                    gaps.silence = gaps.silence ?? BackendError(
-                        .noReply,
-                        "\(agent) did not come to an end within \(Self.maximumTime.components.seconds) s")
+                    gaps.silence =
+                        gaps.silence
+                        ?? BackendError(
+                            .noReply,
+                            "\(agent) did not come to an end within \(Self.maximumTime.components.seconds) s")
                     break
                 }
                 let silent = try await silence {

@@ -127,8 +127,11 @@ package struct MapReader: Sendable {
             let (agent, before) = next.removeFirst()
             guard ContinuousClock.now < end else {
                 pages[agent] = nil
-                answers.silence = answers.silence ?? BackendError(
-                    .noReply, "\(agent) did not come to an end within \(Self.maximumTime.components.seconds) s")
+                answers.silence =
+                    answers.silence
+                    ?? BackendError(
+                        .noReply,
+                        "\(agent) did not come to an end within \(Self.maximumTime.components.seconds) s")
                 continue
             }
             var page = wanted

@@ -198,7 +198,9 @@ package struct MapUndoer {
                 entries: try await entries(of: document, layer), revision: next, origin: document.value.shown)
         }
         let others = newest.count { !$0.isFirst }
-        if others == 0 || (others == 1 && newest.count > 2) { return MapUndo(entries: [], revision: next, origin: "no map") }
+        if others == 0 || (others == 1 && newest.count > 2) {
+            return MapUndo(entries: [], revision: next, origin: "no map")
+        }
         guard newest.contains(where: { $0.previous != nil }), let last = newest.first?.revisions.first else {
             throw Self.notKept(known[0].revisions[0], layer)
         }
@@ -214,7 +216,8 @@ package struct MapUndoer {
         let ignored = claims.beyond(newest)
         if !ignored.isEmpty {
             settings.logger.warning(
-                "\(ignored.named) \(ignored.count == 1 ? "claims" : "claim") a higher rev of \(audience) than \(newest); it is ignored")
+                "\(ignored.named) \(ignored.count == 1 ? "claims" : "claim") a higher rev of \(audience) than \(newest); it is ignored"
+            )
         }
         return try Self.next(after: newest, retained.revision)
     }
@@ -233,11 +236,13 @@ package struct MapUndoer {
             throw BackendError(
                 .notSent,
                 "the members have different maps \(place): "
-                    + (list + (silent.isEmpty ? [] : ["none (\(silent.sorted().named))"])).joined(separator: "; ")
+                    + (list + (silent.isEmpty ? [] : ["none (\(silent.sorted().named))"])).joined(
+                        separator: "; ")
                     + "; choose one with --to REV, or send its file")
         }
         if let other = word.dissenter {
-            settings.logger.warning("\(other) says to have another map \(place) than all others; it is ignored")
+            settings.logger.warning(
+                "\(other) says to have another map \(place) than all others; it is ignored")
         }
         return word
     }
@@ -246,7 +251,9 @@ package struct MapUndoer {
     private static let asked = 3
 
     /// The entries of a document as those show them that have it.
-    private func entries(of word: MembersWord<SaidRevision>, _ layer: String) async throws -> [RelocationEntry] {
+    private func entries(of word: MembersWord<SaidRevision>, _ layer: String) async throws
+        -> [RelocationEntry]
+    {
         var shown: [(agent: String, value: [RelocationEntry])] = []
         var fault: (any Error)?
         for agent in word.agents.prefix(Self.asked) {

@@ -399,7 +399,7 @@ extension RolloutDirector {
         keepAlive(control, at: now)
     }
 
-    /// The network changes, and not the map. That it does so for very long is for a person to look at.
+    /// The network changes, and not the map; that it does so for very long is for a person to look at.
     private mutating func standStill(_ control: RolloutControl, at now: Int64) {
         if clock.still > options.standstill, let why = standstill(at: now) {
             return pause("\(why), for \(TimeText.span(clock.still))", at: now)

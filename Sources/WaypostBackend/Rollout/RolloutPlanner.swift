@@ -100,7 +100,9 @@ package struct RolloutPlanner {
     }
 
     /// Members that have a newer map in force than the broker keeps: their base would be another one than that of the
-    /// roll-out, and who comes next would get the older one. Those that it leaves out have no say.
+    /// roll-out, and who comes next would get the older one.
+    ///
+    /// Those that it leaves out have no say.
     private func checkBase(_ plan: inout RolloutPlan, _ fleet: RolloutFleet, _ kept: RolloutDirector.Kept) {
         let known = [kept.base?.id.digest, kept.control?.next.digest]
         let members = fleet.agents.filter { !options.exclude.contains($0.key) }
@@ -167,7 +169,8 @@ package struct RolloutPlanner {
             if let refusal = build.diff?.refusal {
                 let isOne = build.agents.count == 1 && plan.known > 1
                 let fault =
-                    "\(who) would refuse it: \(refusal)" + (isOne ? "; see \(Self.without(build.agents[0]))" : "")
+                    "\(who) would refuse it: \(refusal)"
+                    + (isOne ? "; see \(Self.without(build.agents[0]))" : "")
                 // What one says of its routes keeps no map from the others; the gate `candidate` sees it, too.
                 if isOne, plan.known > Self.fewAgents {
                     plan.notices.append(fault)
