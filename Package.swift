@@ -118,11 +118,18 @@ let package = Package(
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle", condition: whenAgent),
             ]),
         .target(name: "DemoFeatures", dependencies: ["Threading", "Waypost"]),
+        // Simulated agents and load on real ones, for `waypost simulate` and `waypost bench`.
+        .target(
+            name: "WaypostLab",
+            dependencies: [
+                "Threading", "Waypost", "MQTTLink", "WaypostMessages", "WaypostFleet", "WaypostAgent",
+                "WaypostBackend", "DemoFeatures",
+            ]),
         .executableTarget(
             name: "WaypostCLI",
             dependencies: [
                 "CYAML", "Threading", "Waypost", "WaypostTools", "MQTTLink", "WaypostMessages",
-                "WaypostFleet", "WaypostAgent", "WaypostBackend", "DemoFeatures",
+                "WaypostAgent", "WaypostBackend", "WaypostLab", "DemoFeatures",
                 .product(name: "ArgumentParser", package: "swift-argument-parser", condition: whenAgent),
                 .product(name: "Configuration", package: "swift-configuration", condition: whenAgent),
                 .product(name: "CoreMetrics", package: "swift-metrics", condition: whenAgent),
@@ -225,7 +232,7 @@ let package = Package(
             name: "FuzzTests",
             dependencies: [
                 "Waypost", "WaypostTools", "MQTTLink", "WaypostMessages", "WaypostAgent", "WaypostBackend",
-                "WaypostCLI", "WaypostConsole",
+                "WaypostLab", "WaypostCLI", "WaypostConsole",
                 .product(name: "ArgumentParser", package: "swift-argument-parser", condition: whenAgent),
             ],
             path: "Tests/FuzzTargets", exclude: ["Corpus", "Dictionaries", "LibFuzzer", "Timing"]),
@@ -233,7 +240,7 @@ let package = Package(
             name: "EndToEndTests",
             dependencies: [
                 "Waypost", "MQTTLink", "WaypostMessages", "WaypostFleet", "WaypostAgent", "WaypostBackend",
-                "DemoFeatures", "WaypostCLI", "CommandSupport", "TestSupport", "SenderProbe",
+                "WaypostLab", "DemoFeatures", "WaypostCLI", "CommandSupport", "TestSupport", "SenderProbe",
                 .product(name: "ArgumentParser", package: "swift-argument-parser", condition: whenAgent),
                 .product(name: "Configuration", package: "swift-configuration", condition: whenAgent),
             ],

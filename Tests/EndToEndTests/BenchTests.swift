@@ -7,6 +7,7 @@ import WaypostBackend
 import WaypostMessages
 
 @testable import WaypostCLI
+@testable import WaypostLab
 
 /// `waypost bench` counts what comes back, and what does not.
 @Suite(.aFewAtATime, .timeLimit(.minutes(20)))

@@ -7,6 +7,7 @@ import WaypostBackend
 import WaypostMessages
 
 @testable import WaypostCLI
+@testable import WaypostLab
 
 /// More comes than is read: what is kept has a bound, and what is dropped is counted and shown.
 @Suite(.aFewAtATime, .timeLimit(.minutes(20)))

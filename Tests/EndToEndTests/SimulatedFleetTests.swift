@@ -5,7 +5,8 @@ import Testing
 import Waypost
 import WaypostMessages
 
-@testable import WaypostCLI
+@testable import WaypostAgent
+@testable import WaypostLab
 
 /// The agents of `waypost simulate` as a value: what they send when, and what they do with what comes.
 @Suite(.timeLimit(.minutes(5)))
@@ -43,6 +44,10 @@ struct SimulatedFleetTests {
             let message = MQTTMessage(
                 topic: "waypost/v1/\(topic)", payload: Array(payload.utf8), retain: retain)
             note(fleet.received(message, at: noon + seconds * 1_000))
+        }
+
+        mutating func end(_ command: SimulatedCommand, _ result: CommandResult) {
+            note(fleet.ended(command, result, at: noon + 12_000))
         }
 
         /// What was sent on a topic.
@@ -283,20 +288,52 @@ struct SimulatedFleetTests {
         #expect(scene.json(on: "kiosk-1/fail").last?["name"] == "BAD_JSON")
     }
 
-    @Test func `however many opens come, so many run at once, and the others are told to come later`() throws
-    {
+    @Test func `opens of one lane run one after another, and one that comes twice runs once`() throws {
         var scene = try Scene(plan(1))
         scene.forget()
-        for number in 0..<100 {
+        for number in [0, 1, 2, 0] {
             scene.receive(
                 "@all/cmd/ops", #"{"id":"o\#(number)","type":"open","url":"scheme://router/demo"}"#)
         }
-        #expect(scene.started.count == 64)
-        #expect(
-            scene.sent.count {
-                String(decoding: $0.payload, as: UTF8.self).contains(#""name":"BUSY""#)
-                    && $0.topic.hasSuffix("/reply/ops")
-            } == 36)
+        for number in 0...2 {
+            let running = try #require(scene.started.last)
+            #expect(scene.started.count == number + 1 && running.turn.context.ref == "o\(number)")
+            scene.end(running, .ok(["number": .int(Int64(number))]))
+        }
+        scene.receive("@all/cmd/ops", #"{"id":"o1","type":"open","url":"scheme://router/demo"}"#)
+        #expect(scene.started.count == 3)
+        let replies = scene.json(on: "kiosk-1/reply/ops")
+        #expect(replies.map { $0["result"]?["number"] } == [0, 1, 2, 1])
+        #expect(replies.map { $0["dup"] } == [false, false, false, true])
+        scene.receive("@all/cmd/ops", #"{"id":"o1","type":"open","url":"scheme://router/other"}"#)
+        #expect(scene.json(on: "kiosk-1/reply/ops").last?["name"] == "ID_REUSED")
+    }
+
+    @Test func `an open that takes long is accepted, then late, and the next one of its lane goes on`() throws
+    {
+        var scene = try Scene(plan(1))
+        scene.forget()
+        for id in ["a", "b"] {
+            scene.receive("@all/cmd/ops", #"{"id":"\#(id)","type":"open","url":"scheme://router/demo"}"#)
+        }
+        scene.advance(seconds: 2)
+        scene.advance(seconds: 12)
+        #expect(scene.json(on: "kiosk-1/reply/ops").map { $0["status"] } == ["accepted", "failed"])
+        #expect(scene.started.map(\.turn.context.ref) == ["a", "b"])
+        scene.end(scene.started[0], .ok())
+        #expect(scene.json(on: "kiosk-1/reply/ops").count == 2)
+    }
+
+    @Test func `a sender that is too fast is told so, as a real agent does`() throws {
+        var scene = try Scene(plan(1))
+        scene.forget()
+        let burst = AgentLimits().intakeBurst
+        for number in 0..<burst + 1 {
+            scene.receive("kiosk-1/cmd/ops", #"{"id":"p\#(number)","type":"failures"}"#)
+        }
+        let names = scene.json(on: "kiosk-1/reply/ops").map { $0["name"] }
+        #expect(names.count == burst + 1 && names.dropLast().allSatisfy { $0 == "OK" }, "\(names)")
+        #expect(names.last == "BUSY")
     }
 
     @Test func `a small part of a fleet of ten thousand is its own`() {

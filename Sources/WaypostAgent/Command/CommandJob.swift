@@ -140,6 +140,28 @@ final class ReceivedCommand: Sendable {
         self.isStoredFirst = isStoredFirst
         self.earlierStarts = earlierStarts
     }
+
+    /// Its job, once it has a row.
+    ///
+    /// - Parameters:
+    ///   - attempts: after so many starts it is not run again.
+    ///   - monotonic: the time of `now` on the monotonic clock.
+    func job(_ sequence: Int64, attempts: Int, at now: Int64, _ monotonic: Int64) -> CommandJob {
+        switch header {
+        case .failure(let rejection):
+            CommandJob(
+                sequence: sequence, sender: sender, address: address,
+                header: CommandHeader(id: id, expires: now),
+                .ended(CommandResult(rejection, origin: .intake)), startBy: monotonic)
+        case .success(let header):
+            CommandJob(
+                sequence: sequence, sender: sender, address: address, header: header, payload: payload,
+                earlierStarts >= attempts
+                    ? .ended(.interrupted(after: earlierStarts))
+                    : operation.map(CommandJob.Content.decoded) ?? .encoded,
+                lease: lease, startBy: monotonic + (header.expires - now), attempt: earlierStarts + 1)
+        }
+    }
 }
 
 /// What makes a command the same one.

@@ -115,13 +115,8 @@ final class Journal: Sendable {
     }
 
     private func reply(to ended: EndedCommand) -> (bytes: [UInt8], status: Code.Status) {
-        let (job, result) = (ended.job, ended.result)
         handlerTimer.recordMilliseconds(ended.milliseconds)
-        let reply = Reply(
-            id: job.id, code: result.code, result: result.value, milliseconds: ended.milliseconds,
-            attempt: job.attempt, at: clock.wall(), detail: result.detail?.cut(to: Reporter.maximumDetail),
-            nearest: result.nearest, payload: result.payload,
-            warnings: job.header.warnings)
+        let reply = ended.reply(at: clock.wall())
         let bytes = reply.encoded()
         guard let reason = reasonToReplace(bytes.count) else { return (bytes, reply.status) }
         let smaller = Reply.tooLarge(bytes.count, reason, inPlaceOf: reply)
@@ -316,5 +311,15 @@ extension Reply {
             id: reply.id, code: .tooLarge, milliseconds: reply.milliseconds, attempt: reply.attempt,
             at: reply.at,
             detail: "the command ended with \(reply.code), and its reply has \(bytes) bytes; \(reason)")
+    }
+}
+
+extension EndedCommand {
+    /// The terminal reply.
+    func reply(at now: Int64) -> Reply {
+        Reply(
+            id: job.id, code: result.code, result: result.value, milliseconds: milliseconds,
+            attempt: job.attempt, at: now, detail: result.detail?.cut(to: Reporter.maximumDetail),
+            nearest: result.nearest, payload: result.payload, warnings: job.header.warnings)
     }
 }

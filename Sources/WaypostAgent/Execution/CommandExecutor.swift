@@ -112,7 +112,7 @@ final class CommandExecutor: Sendable {
                 } else if let result {
                     state.admitted.append(.end(EndedCommand(job: job, result: result)))
                 } else if case .cancel(let target)? = job.operation {
-                    state.admitted += Self.cancel(target, for: job, &state.queues, at: now)
+                    state.admitted += state.queues.cancel(target, for: job, at: now)
                 } else {
                     state.admitted += state.queues.admitted(job, at: now)
                 }
@@ -175,26 +175,6 @@ final class CommandExecutor: Sendable {
             state.queues.releaseMemory()
             if state.tasks.isEmpty { state.tasks = [:] }
         }
-    }
-
-    /// Cancels at once: in a lane it would wait behind the command that it cancels.
-    private static func cancel(
-        _ target: String, for job: CommandJob, _ queues: inout LaneQueues, at now: Int64
-    ) -> [LaneQueues.Action] {
-        let (found, further) = queues.cancel(id: target, by: job.sender, at: now)
-        let result: CommandResult =
-            switch found {
-            case .waiting: .ok(["target": .string(target), "was": "waiting"])
-            case .running: .ok(["target": .string(target), "was": "running"])
-            case .foreign:
-                CommandResult(
-                    code: .notAllowed, detail: "command \(target) is another sender's", origin: .intake)
-            case .unknown:
-                CommandResult(
-                    code: .noCommand, detail: "no command \(target) of this sender is waiting or running",
-                    origin: .intake)
-            }
-        return further + [.end(EndedCommand(job: job, result: result))]
     }
 
     private func change<Result>(_ body: (inout State) -> Result) -> Result {

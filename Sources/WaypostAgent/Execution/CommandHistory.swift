@@ -34,13 +34,9 @@ struct CommandHistory: Sendable {
         }
         let bytes = pageBytes
         return result {
-            let page = try $0.failures(request, bytes: bytes) { report in
+            try $0.failures(request, bytes: bytes) { report in
                 query.holds(for: report.event, of: agent, code: report.code, isReport: true, now: now)
-            }
-            return .ok([
-                "failures": .array(page.reports), "next": page.next.map { .int($0) } ?? .null,
-                "damaged": .int(Int64(page.damaged)),
-            ])
+            }.answer
         }
     }
 

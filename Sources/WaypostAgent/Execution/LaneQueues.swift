@@ -311,6 +311,25 @@ struct LaneQueues: Sendable {
         case foreign
     }
 
+    /// Carries out a cancel at once: in a lane it would wait behind the command that it cancels.
+    mutating func cancel(_ target: String, for job: CommandJob, at now: Int64) -> [Action] {
+        defer { assert(isConsistent) }
+        let (found, further) = cancel(id: target, by: job.sender, at: now)
+        let result: CommandResult =
+            switch found {
+            case .waiting: .ok(["target": .string(target), "was": "waiting"])
+            case .running: .ok(["target": .string(target), "was": "running"])
+            case .foreign:
+                CommandResult(
+                    code: .notAllowed, detail: "command \(target) is another sender's", origin: .intake)
+            case .unknown:
+                CommandResult(
+                    code: .noCommand, detail: "no command \(target) of this sender is waiting or running",
+                    origin: .intake)
+            }
+        return further + [.end(EndedCommand(job: job, result: result))]
+    }
+
     mutating func cancel(id: String, by sender: String, at now: Int64) -> (Cancellation, [Action]) {
         defer { assert(isConsistent) }
         if let sequence = running.first(where: {

@@ -65,16 +65,8 @@ extension Intake {
             state.withLock { $0.repeated() }
             reporter.log(.debug, "Intake", "repeated \(command.id); not run again", ref: command.id)
             if let reply { connections.repeatReply(sequence, reply, command.address) }
-        case .conflict:
-            answer(
-                Failure(.idReused, "id \(command.id) was already used for a different command"), to: command)
-        case .damaged:
-            answer(
-                Failure(
-                    .interrupted,
-                    "id \(command.id) was received before, and its stored data is damaged on the disk; it is not run again"
-                ), to: command)
-        case .rejected(let rejection): answer(rejection, to: command)
+        case .conflict, .damaged, .rejected:
+            finding.refusal(command.id).map { answer($0, to: command) }
         case .noSpace(let refusal):
             let audiences = [Audience.agent(agent)] + groups.map(Audience.group)
             answer(ledger.failure(refusal, command.sender, sentTo: audiences), to: command)
@@ -85,15 +77,10 @@ extension Intake {
     /// The job of a command that is stored or will be.
     private func job(of received: ReceivedCommand, _ sequence: Int64, at now: Int64) -> CommandJob {
         let monotonic = clock.monotonic()
-        let header: CommandHeader
-        switch received.header {
-        case .success(let read): header = read
-        case .failure(let rejection):
+        let job = received.job(sequence, attempts: limits.attempts, at: now, monotonic)
+        guard case .success(let header) = received.header else {
             state.withLock { $0.rejected() }
-            return CommandJob(
-                sequence: sequence, sender: received.sender, address: received.address,
-                header: CommandHeader(id: received.id, expires: now),
-                .ended(CommandResult(rejection, origin: .intake)), startBy: monotonic)
+            return job
         }
         if let sequence = header.sequence {
             let last = state.withLock {
@@ -105,14 +92,7 @@ extension Intake {
                     ref: header.id, sender: received.sender)
             }
         }
-        let starts = received.earlierStarts
-        return CommandJob(
-            sequence: sequence, sender: received.sender, address: received.address, header: header,
-            payload: received.payload,
-            starts >= limits.attempts
-                ? .ended(.interrupted(after: starts))
-                : received.operation.map(CommandJob.Content.decoded) ?? .encoded,
-            lease: received.lease, startBy: monotonic + (header.expires - now), attempt: starts + 1)
+        return job
     }
 
     /// Answers and reports a command that is not stored under its id.

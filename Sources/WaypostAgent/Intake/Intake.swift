@@ -43,15 +43,12 @@ final class Intake: Sendable {
     static let minimumRecognition: Int64 = 15 * 60_000
     /// And this long after the command's `exp`.
     static let recognitionAfterExpiry: Int64 = 5 * 60_000
-    /// A sender's clock may be ahead by this much, in milliseconds.
-    private static let maximumSkew: Int64 = 30_000
 
     let agent: String
     let groups: Set<String>
     let topics: Topics
     let limits: AgentLimits
-    private let trusted: TrustedKeys
-    private let mustBeSigned: Bool
+    private let reader: CommandReader
     let clock: AgentClock
     private let clockMonitor: ClockMonitor
     let store: Store
@@ -71,8 +68,9 @@ final class Intake: Sendable {
         groups = Set(configuration.groups + ["all"])
         self.topics = topics
         limits = configuration.limits
-        trusted = configuration.trust.keys
-        mustBeSigned = configuration.trust.coversCommands
+        reader = CommandReader(
+            limits: limits, trusted: configuration.trust.keys,
+            mustBeSigned: configuration.trust.coversCommands)
         self.clock = clock
         self.clockMonitor = clockMonitor
         self.store = store
@@ -227,80 +225,25 @@ final class Intake: Sendable {
             reject(busy(sender, admission), of: sender, admission)
             return nil
         }
+        let refusal = reader.refusal(
+            of: message, busy: admission == .within ? nil : busy(sender, admission),
+            isOutboxFull: connections.isOutboxFull(sender), waiting: connections.waitingCommands())
         do throws(Failure) {
-            guard message.payload.count <= limits.commandBytes else {
-                throw Failure(
-                    .tooLarge,
-                    "a command has at most \(limits.commandBytes) bytes; found \(message.payload.count)")
-            }
-            // No signature is checked of what is not going to be stored.
-            let payload =
-                admission == .within
-                ? try CommandPayload(
-                    message.payload, limits: limits.json, trusted: trusted, mustBeSigned: mustBeSigned,
-                    for: audience, from: sender, arrival: clockMonitor.isCorrect(at: now) ? now : nil)
-                : try CommandPayload(stored: message.payload, limits: limits.json)
-            let id = try Command.id(in: payload.fields)
-            let decoded = Result { () throws(Failure) in
-                try Command(id: id, fields: payload.fields, arrival: now)
-            }
-            let command = decoded.flatMap { command in
-                Result { () throws(Failure) in
-                    try checkClock(command, at: now)
-                    return command
-                }
-            }
-            let operation = try? decoded.get().operation
-            let lease = operation?.runsInLane == true ? decodedSpace.lease(message.payload.count) : nil
+            let read = try reader.read(
+                message, for: audience, from: sender, isStored: admission == .within, at: now,
+                isClockCorrect: clockMonitor.isCorrect(at: now))
+            let isRun = read.operation?.runsInLane == true
+            let lease = isRun ? decodedSpace.lease(message.payload.count) : nil
             return ReceivedCommand(
-                message, from: sender, id: id, content: Command.content(of: payload.fields, operation),
-                address: replyAddress(
-                    of: message, from: sender, topic, trace: payload.fields["trace"]?.stringValue),
-                header: command.map(CommandHeader.init),
-                operation: operation?.runsInLane == true && lease == nil ? nil : operation, lease: lease,
-                rejection: rejection(of: message, sender, admission) ?? payload.fault,
-                at: now, isStoredFirst: arrival.isStoredFirst, earlierStarts: arrival.earlierStarts)
+                message, from: sender, id: read.id, content: read.content,
+                address: replyAddress(of: message, from: sender, topic, trace: read.trace),
+                header: read.header, operation: isRun && lease == nil ? nil : read.operation, lease: lease,
+                rejection: refusal ?? read.fault, at: now, isStoredFirst: arrival.isStoredFirst,
+                earlierStarts: arrival.earlierStarts)
         } catch {
             reject(Failure(error.code, "command of \(sender): \(error.detail)"), of: sender, admission)
             return nil
         }
-    }
-
-    private func checkClock(_ command: Command, at now: Int64) throws(Failure) {
-        let isCorrect = clockMonitor.isCorrect(at: now)
-        guard isCorrect || !command.hasAbsoluteExpiry else {
-            // A signature holds only until a time.
-            let advice =
-                mustBeSigned
-                ? "set it: a signed command has an exp"
-                : "set it, or send the command with a ttl instead of exp"
-            throw Failure(.clock, "the agent's clock is wrong; \(advice)")
-        }
-        guard isCorrect else { return }
-        if let at = command.at, at > now + Self.maximumSkew {
-            throw Failure(
-                .clockSkew, "the sender's clock is \(TimeText.span(at - now)) ahead of the agent's")
-        }
-    }
-
-    /// Why a command is not stored unless its id is known already.
-    ///
-    /// What is rejected here may come again under the same id: it was not kept.
-    private func rejection(
-        of message: MQTTMessage, _ sender: String, _ admission: SenderTable.Admission
-    ) -> Failure? {
-        if message.retain {
-            return Failure(
-                .retainedCommand, "commands are never retained; clear the topic \(message.topic)")
-        }
-        if admission != .within { return busy(sender, admission) }
-        if connections.isOutboxFull(sender) {
-            return Failure(.outbox, "the outbox is full; reports must reach the broker first")
-        }
-        if connections.waitingCommands() >= limits.waitingCommands {
-            return Failure(.busy, "\(limits.waitingCommands) commands are already waiting")
-        }
-        return nil
     }
 
     private func busy(_ sender: String, _ admission: SenderTable.Admission) -> Failure {

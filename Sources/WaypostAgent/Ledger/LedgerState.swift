@@ -19,6 +19,20 @@ struct LedgerState: Sendable {
         case rejected(Failure)
         /// It is new, and there is no space for it.
         case noSpace(SenderShares.Refusal)
+
+        /// Why it is answered without being stored; nil where it is not, and where the reason is one of space.
+        func refusal(_ id: String) -> Failure? {
+            switch self {
+            case .conflict: Failure(.idReused, "id \(id) was already used for a different command")
+            case .damaged:
+                Failure(
+                    .interrupted,
+                    "id \(id) was received before, and its stored data is damaged on the disk; it is not run again"
+                )
+            case .rejected(let rejection): rejection
+            case .new, .duplicate, .noSpace: nil
+            }
+        }
     }
 
     /// A command without a result; of an earlier run only the store knows the key.

@@ -8,96 +8,7 @@ import WaypostMessages
 /// Roll-outs: a group's candidate in the place of its map, where the control document chooses this agent, as
 /// ``RolloutMembers`` decides.
 extension RelocationMaps {
-    private func storedKey(_ key: String) -> String { "rollout/\(key)" }
-
-    // MARK: Documents
-
-    /// Takes a control document; false when it can't be stored.
-    func takeControl(_ message: MQTTMessage, of key: String, for audience: Audience) -> Bool {
-        guard !message.payload.isEmpty else { return noteEmpty(message) }
-        let now = clock.monotonic()
-        let digest = SHA256.label(SHA256.digest(of: message.payload))
-        do throws(Failure) {
-            let control = try RolloutControl(message.payload)
-            var member = state.withLock { $0.rollouts[key] }
-            let taken = try member.take(control, for: audience, digest: digest, at: now)
-            if taken == .new {
-                let stored = member.stored
-                do throws(StoreError) {
-                    try store.commit { try $0.setText(storedKey(key), stored) }
-                } catch {
-                    return false
-                }
-                let next = control.stage + 1
-                reporter.log(
-                    .info, "Map",
-                    "roll-out \(control.id) of \(key): \(control.state.rawValue), stage \(next) of "
-                        + "\(max(next, control.stages.count)), \(control.chooses(agent) ? "chosen" : "not chosen")"
-                )
-            }
-            // Again, and not the copy: opens are counted meanwhile.
-            state.withLock { state in
-                try? state.rollouts.controlCame(control, of: key, for: audience, digest: digest, at: now)
-            }
-        } catch {
-            reporter.failed(
-                error.code, "control document of \(key) refused: \(error.detail)", in: .map)
-            return true
-        }
-        decide(delayed: true)
-        return true
-    }
-
-    /// Takes a candidate; false when it can't be stored.
-    func takeCandidate(_ message: MQTTMessage, of key: String, for audience: Audience, at now: Int64) -> Bool
-    {
-        guard !message.payload.isEmpty else { return noteEmpty(message) }
-        let digest = SHA256.digest(of: message.payload)
-        let (rollouts, layers) = state.withLock { ($0.rollouts, $0.layers) }
-        guard let control = rollouts.needs(digest, layers, of: key) else {
-            reporter.log(.debug, "Map", "\(message.topic): not needed here")
-            return true
-        }
-        var next = layers
-        var revision: Int64?
-        do throws(Failure) {
-            guard SHA256.label(digest) == control.next.digest else {
-                throw Failure(
-                    .equivocation,
-                    "the candidate of \(key) is not the document that roll-out \(control.id) names")
-            }
-            let document = try MapDocument(message.payload, isPatch: false, rules)
-            revision = document.revision
-            try next.takeCandidate(
-                document, of: key, for: audience, digest: digest, bytes: message.payload.count,
-                by: author(of: document), at: now, isClockCorrect: clockMonitor.isCorrect(at: now))
-            if let refusal = store.disk.refusal { throw refusal }
-        } catch {
-            refuse(
-                AppliedMap.Refused(
-                    layer: key, revision: revision, digest: SHA256.label(digest), code: error.code,
-                    detail: error.detail, at: now), error, on: message.topic)
-            state.withLock { $0.rollouts.unfit[key] = .init(digest: digest, dependsOnOthers: false) }
-            decide(delayed: true)
-            return true
-        }
-        do throws(StoreError) {
-            try commit(next, at: now)
-        } catch {
-            return false
-        }
-        state.withLock { state in
-            state.layers = next
-            state.rollouts.unfit[key] = nil
-        }
-        decide(delayed: true)
-        return true
-    }
-
-    private func noteEmpty(_ message: MQTTMessage) -> Bool {
-        reporter.log(.info, "Map", "an empty payload on \(message.topic) changes nothing")
-        return true
-    }
+    func storedKey(_ key: String) -> String { "rollout/\(key)" }
 
     // MARK: In force
 
@@ -117,17 +28,11 @@ extension RelocationMaps {
         let wanted = layers.keysInOrder.filter { choices[$0]?.isCandidateInForce == true }
         var compiled: CompiledRelocation?
         if Set(wanted) != before {
-            layers.chosen = []
-            for key in wanted {
-                layers.chosen.insert(key)
-                do throws(RelocationError) {
-                    compiled = try compile(layers)
-                } catch {
-                    layers.chosen.remove(key)
-                    refuseCandidate(of: key, Failure(error), layers, &rollouts)
-                }
+            let tried = layers
+            compiled = layers.choose(wanted, compile: { (next) throws(RelocationError) in try compile(next) })
+            {
+                refuseCandidate(of: $0, Failure($1), tried, &rollouts)
             }
-            if layers.chosen.isEmpty { compiled = try? compile(layers) as CompiledRelocation }
             guard compiled != nil || layers.chosen == before else { return }
         }
         rollouts.changed = changes(of: layers, rollouts)
@@ -152,7 +57,7 @@ extension RelocationMaps {
         var (layers, rollouts) = state.withLock { ($0.layers, $0.rollouts) }
         let stale = rollouts.stale(layers)
         guard !stale.isEmpty else { return }
-        for key in stale { layers.stored[MapRecord.candidateKey(of: key)] = nil }
+        layers.dropCandidates(of: stale)
         // What stays on a full disk is dropped the next time.
         guard (try? commit(layers, at: clock.wall())) != nil else { return }
         state.withLock { $0.layers = layers }

@@ -132,87 +132,149 @@ final class RelocationMaps: Sendable {
 
     // MARK: Documents
 
-    /// Applies a document on `map` or `map/patch`, whole or not at all; false when it can't be stored.
+    /// What a document changes, before it is stored.
+    private enum Change {
+        case map(MapLayers, CompiledRelocation, MapDocument?, key: String)
+        case candidate(MapLayers, of: String)
+        /// - stored: what is stored of it; nil when it was taken before.
+        case control(RolloutControl, of: String, digest: String, stored: String?)
+    }
+
+    /// Takes a document, whole or not at all: a map, a patch, and of a roll-out the candidate and the control document;
+    /// false when it can't be stored.
     func take(_ message: MQTTMessage, on key: String, for audience: Audience, at now: Int64) -> Bool {
         assert(exclusive.enter())
         defer { assert(exclusive.leave()) }
         let group = audience.description
-        switch key {
-        case MapRecord.candidateKey(of: group):
-            guard mayRead(message, on: key, for: audience, at: now) else { return true }
-            return takeCandidate(message, of: group, for: audience, at: now)
-        case MapRecord.controlKey(of: group):
-            guard mayRead(message, on: key, for: audience, at: now) else { return true }
-            return takeControl(message, of: group, for: audience)
-        default: return takeMap(message, on: key, for: audience, at: now)
-        }
-    }
-
-    private func takeMap(
-        _ message: MQTTMessage, on key: String, for audience: Audience, at now: Int64
-    ) -> Bool {
+        let isControl = key == MapRecord.controlKey(of: group)
         guard !message.payload.isEmpty else {
+            let isOfRollout = isControl || MapRecord.group(ofCandidate: key) != nil
             reporter.log(
-                .warning, "Map",
-                "an empty payload on \(message.topic) changes nothing; to empty the map, send entries:[]")
+                isOfRollout ? .info : .warning, "Map",
+                "an empty payload on \(message.topic) changes nothing"
+                    + (isOfRollout ? "" : "; to empty the map, send entries:[]"))
             return true
         }
         guard mayRead(message, on: key, for: audience, at: now) else { return true }
-        mapCame()
-        let digest = SHA256.digest(of: message.payload)
-        var next = state.withLock(\.layers)
-        let name = next.name(of: key)
-        var revision: Int64?
-        let compiled: CompiledRelocation
-        let entries: Int
-        do throws(Failure) {
-            // What is in force needs no second look at its signatures.
-            let isPatch = key == MapRecord.patchLayer
-            guard isPatch || !next.isInForce(digest, on: key) else { return inForce(message, on: key) }
-            let document = try MapDocument(message.payload, isPatch: isPatch, rules)
-            revision = document.revision
-            entries = document.entries.count
-            guard
-                try next.take(
-                    document, on: key, for: audience, digest: digest, bytes: message.payload.count,
-                    by: author(of: document), at: now, isClockCorrect: clockMonitor.isCorrect(at: now))
-            else { return inForce(message, on: key) }
-            if let refusal = store.disk.refusal { throw refusal }
-            do throws(RelocationError) {
-                // Only with the layers in force: those that are left out can't keep a good map out.
-                compiled = try compileWithCandidates(&next)
-                state.withLock { $0.budget.checked(key, effort: compiled.effort) }
-            } catch {
-                if error.code == .chain { state.withLock { $0.budget.checked(key, effort: 100) } }
-                throw Failure(error)
-            }
-        } catch {
-            refuse(
-                AppliedMap.Refused(
-                    layer: name, revision: revision, digest: SHA256.label(digest), code: error.code,
-                    detail: error.detail, at: now), error, on: message.topic)
-            return true
-        }
+        let change =
+            isControl
+            ? readControl(message, of: group, for: audience)
+            : readMap(message, ArrivedMap(message.payload, on: key, for: audience), at: now)
+        guard let change else { return true }
         do throws(StoreError) {
-            try commit(next, at: now)
+            try commit(change, at: now)
         } catch {
             // The broker sends it again.
             state.withLock { $0.budget.refund(key) }
             return false
         }
-        install(next, compiled)
-        // What did not fit beside the old map may fit beside the new one.
-        if !next.unfit.isEmpty { tryAgain() }
-        decide(delayed: false)
-        let text = revision.map { " rev \($0)" } ?? ""
-        let inactive = applied.inactive.count
-        let state = inactive == 0 ? "all active" : "\(inactive) of all layers inactive"
-        reporter.log(
-            .info, "Map", "\(name)\(text) applied: \(entries.counted("entry", "entries")), \(state)")
+        put(change)
         return true
     }
 
-    private func inForce(_ message: MQTTMessage, on key: String) -> Bool {
+    /// Reads a map, a patch or a candidate; nil when it changes nothing.
+    private func readMap(_ message: MQTTMessage, _ arrived: ArrivedMap, at now: Int64) -> Change? {
+        var arrived = arrived
+        let (key, base) = (arrived.key, arrived.candidateOf)
+        if base == nil { mapCame() }
+        let (stored, rollouts) = state.withLock { ($0.layers, $0.rollouts) }
+        var layers = stored
+        do throws(Failure) {
+            if let base, try !rollouts.needs(arrived.digest, layers, of: base) {
+                reporter.log(.debug, "Map", "\(message.topic): not needed here")
+                return nil
+            }
+            guard
+                try layers.take(
+                    &arrived, rules, at: now, isClockCorrect: clockMonitor.isCorrect(at: now))
+            else { return inForce(message, on: key) }
+            if let refusal = store.disk.refusal { throw refusal }
+            if let base { return .candidate(layers, of: base) }
+            let compiled = try compileCounted(&layers, key)
+            return .map(layers, compiled, arrived.document, key: key)
+        } catch {
+            refuse(arrived.refused(error, on: layers.name(of: key), at: now), error, on: message.topic)
+            if let base {
+                let unfit = RolloutMembers.Unfit(digest: arrived.digest, dependsOnOthers: false)
+                state.withLock { $0.rollouts.unfit[base] = unfit }
+                decide(delayed: true)
+            }
+            return nil
+        }
+    }
+
+    /// Only with the layers in force: those that are left out can't keep a good map out.
+    private func compileCounted(
+        _ layers: inout MapLayers, _ key: String
+    ) throws(Failure) -> CompiledRelocation {
+        do throws(RelocationError) {
+            let compiled = try compileWithCandidates(&layers)
+            state.withLock { $0.budget.checked(key, effort: compiled.effort) }
+            return compiled
+        } catch {
+            if error.code == .chain { state.withLock { $0.budget.checked(key, effort: 100) } }
+            throw Failure(error)
+        }
+    }
+
+    /// Reads a control document; nil when it is refused.
+    private func readControl(_ message: MQTTMessage, of key: String, for audience: Audience) -> Change? {
+        let digest = SHA256.label(SHA256.digest(of: message.payload))
+        do throws(Failure) {
+            let control = try RolloutControl(message.payload)
+            var member = state.withLock { $0.rollouts[key] }
+            let taken = try member.take(control, for: audience, digest: digest, at: clock.monotonic())
+            return .control(control, of: key, digest: digest, stored: taken == .new ? member.stored : nil)
+        } catch {
+            reporter.failed(
+                error.code, "control document of \(key) refused: \(error.detail)", in: .map)
+            return nil
+        }
+    }
+
+    private func commit(_ change: Change, at now: Int64) throws(StoreError) {
+        switch change {
+        case .map(let next, _, _, _), .candidate(let next, _): try commit(next, at: now)
+        case .control(_, let key, _, let stored?): try store.commit { try $0.setText(storedKey(key), stored) }
+        case .control: break
+        }
+    }
+
+    /// Puts in force what was stored.
+    private func put(_ change: Change) {
+        switch change {
+        case .map(let next, let compiled, let document, let key):
+            install(next, compiled)
+            // What did not fit beside the old map may fit beside the new one.
+            if !next.unfit.isEmpty { tryAgain() }
+            decide(delayed: false)
+            let revision = document?.revision.map { " rev \($0)" } ?? ""
+            let count = (document?.entries.count ?? 0).counted("entry", "entries")
+            let inactive = applied.inactive.count
+            let state = inactive == 0 ? "all active" : "\(inactive) of all layers inactive"
+            reporter.log(.info, "Map", "\(next.name(of: key))\(revision) applied: \(count), \(state)")
+        case .candidate(let next, let base):
+            state.withLock { state in
+                state.layers = next
+                state.rollouts.unfit[base] = nil
+            }
+            decide(delayed: true)
+        case .control(let control, let key, let digest, let stored):
+            if stored != nil {
+                let next = control.stage + 1
+                reporter.log(
+                    .info, "Map",
+                    "roll-out \(control.id) of \(key): \(control.state.rawValue), stage \(next) of "
+                        + "\(max(next, control.stages.count)), \(control.chooses(agent) ? "chosen" : "not chosen")"
+                )
+            }
+            let now = clock.monotonic()
+            state.withLock { $0.rollouts.controlWasStored(control, of: key, digest: digest, at: now) }
+            decide(delayed: true)
+        }
+    }
+
+    private func inForce(_ message: MQTTMessage, on key: String) -> Change? {
         reporter.log(.debug, "Map", "\(message.topic): already in force")
         // It may be the one that was postponed.
         let isRefusalOver = state.withLock { state in
@@ -223,7 +285,7 @@ final class RelocationMaps: Sendable {
             return true
         }
         if isRefusalOver { onChange(0) }
-        return true
+        return nil
     }
 
     /// Whether a document must be read now: that costs time on the link's thread, and no topic names its sender.
@@ -308,13 +370,6 @@ final class RelocationMaps: Sendable {
         guard let map, MapRecord.group(ofCandidate: map.layer) == nil else { return }
         try transaction.keepPast(map, until: max(now, map.applied))
         try transaction.forgetPastMaps(of: map.layer, beyond: AgentLimits.pastMaps, bytes: historyBytes)
-    }
-
-    /// Who published a document: the keys that signed it can't be made up, what it says itself can.
-    func author(of document: MapDocument) -> String? {
-        let keys = rules.trusted.names(of: document.signers).joined(separator: ", ")
-        let named = document.author ?? document.id
-        return keys.isEmpty ? named : document.author.map { "\($0), signed by \(keys)" } ?? keys
     }
 
     // MARK: In force

@@ -20,15 +20,9 @@ extension EventLog {
             let (count, last) = self.replay(since: replay.since, maximum: replay.maximum)
             return ["replayed": .int(Int64(count)), "last": .int(last)]
         }
-        let filter = EventPage.Filter(
-            since: replay.since, oldest: wanted.oldest ?? .min, level: wanted.level ?? .verbose,
-            query: try LogQuery(forAgent: wanted.query), agent: agent, now: now)
-        // What another start of this agent knew is gone.
-        let isOurs = wanted.before.map { $0.boot == boot } ?? true
-        var page = EventPage(
-            filter, before: isOurs ? wanted.before?.sequence ?? Fields.largestInteger : 0,
-            maximum: replay.maximum,
-            bytes: min(Self.pageBytes, max(Self.replyBytes, maximumBytes - Self.replyBytes)))
+        var page = try EventPage(
+            replay, wanted, of: agent, boot: boot,
+            bytes: min(Self.pageBytes, max(Self.replyBytes, maximumBytes - Self.replyBytes)), at: now)
         let end = ContinuousClock.now + Self.patience
         var isOver = false
         while !isOver, case let events = recent(page.open, maximum: Self.step), !events.isEmpty {
@@ -39,11 +33,6 @@ extension EventLog {
             }
         }
         let hasMore = !recent(replay.since + 1..<max(page.place, replay.since + 1), maximum: 1).isEmpty
-        let oldest = oldest
-        return [
-            "boot": .string(boot), "events": .array(page.events),
-            "next": hasMore ? Replay.Place(boot: boot, sequence: page.place).json : .null,
-            "first": oldest.map { ["seq": .int($0.sequence), "t": .int($0.time)] } ?? .null,
-        ]
+        return page.answer(boot: boot, hasMore: hasMore, oldest: oldest)
     }
 }

@@ -6,7 +6,7 @@ package import WaypostMessages
 /// The events before the last one that it took or left out are on the next page, whatever comes meanwhile.
 package struct EventPage {
     /// Which events are on it.
-    package struct Filter {
+    struct Filter {
         var since: Int64 = 0
         var oldest = Int64.min
         var level = LogLevel.verbose
@@ -15,18 +15,6 @@ package struct EventPage {
         var agent: String
         /// The time of the wall clock, in milliseconds since 1970.
         var now: Int64
-
-        package init(
-            since: Int64 = 0, oldest: Int64 = .min, level: LogLevel = .verbose, query: LogQuery,
-            agent: String, now: Int64
-        ) {
-            self.since = since
-            self.oldest = oldest
-            self.level = level
-            self.query = query
-            self.agent = agent
-            self.now = now
-        }
 
         func takes(_ event: LogEvent) -> Bool {
             event.sequence > since && event.time >= oldest && event.level >= level
@@ -51,15 +39,46 @@ package struct EventPage {
     ///   - place: only events before this number are on the page.
     ///   - maximum: how many they are at most.
     ///   - bytes: how many bytes they have at most; a single one that has more is cut.
-    package init(_ filter: Filter, before place: Int64, maximum: Int, bytes: Int) {
+    init(_ filter: Filter, before place: Int64, maximum: Int, bytes: Int) {
         self.filter = filter
         self.place = place
         self.maximum = maximum
         maximumBytes = bytes
     }
 
+    /// The page of an agent that a request asks for.
+    ///
+    /// - Parameters:
+    ///   - boot: of the events that there are; what another start of the agent knew is gone.
+    ///   - now: the time of the wall clock, in milliseconds since 1970.
+    /// - Throws: ``Failure`` 422 for a query that can't be read.
+    package init(
+        _ replay: Replay, _ wanted: Replay.Page, of agent: String, boot: String, bytes: Int, at now: Int64
+    ) throws(Failure) {
+        let isOurs = wanted.before.map { $0.boot == boot } ?? true
+        self.init(
+            Filter(
+                since: replay.since, oldest: wanted.oldest ?? .min, level: wanted.level ?? .verbose,
+                query: try LogQuery(forAgent: wanted.query), agent: agent, now: now),
+            before: isOurs ? wanted.before?.sequence ?? Fields.largestInteger : 0, maximum: replay.maximum,
+            bytes: bytes)
+    }
+
+    /// The answer to the request.
+    ///
+    /// - Parameters:
+    ///   - hasMore: whether there are events before the place.
+    ///   - oldest: the oldest event that there is.
+    package func answer(boot: String, hasMore: Bool, oldest: LogEvent?) -> JSONValue {
+        [
+            "boot": .string(boot), "events": .array(events),
+            "next": hasMore ? Replay.Place(boot: boot, sequence: place).json : .null,
+            "first": oldest.map { ["seq": .int($0.sequence), "t": .int($0.time)] } ?? .null,
+        ]
+    }
+
     /// In the order of their numbers.
-    package var events: [JSONValue] { newestFirst.reversed() }
+    var events: [JSONValue] { newestFirst.reversed() }
 
     /// The numbers that may still be on this page; empty when it is full.
     var open: Range<Int64> { isFull || place <= filter.since + 1 ? place..<place : filter.since + 1..<place }

@@ -1,13 +1,40 @@
-import Waypost
-import WaypostMessages
+package import Waypost
+package import WaypostMessages
 
-/// One page of the last failures.
-struct FailurePage: Sendable {
-    var reports: [JSONValue] = []
+/// One page of the last failures, the newest first: those that make so many bytes, and at least one.
+package struct FailurePage: Sendable {
+    private let maximum: Int
+    private let maximumBytes: Int
+    private var bytes = 0
+    private var last: Int64?
+    private(set) var reports: [JSONValue] = []
     /// Where the next page begins; nil when this is the last one.
-    var next: Int64?
+    private(set) var next: Int64?
     /// Reports that the disk has changed; they are left out.
-    var damaged = 0
+    fileprivate(set) var damaged = 0
+
+    package init(_ request: FailureRequest, bytes: Int) {
+        maximum = request.maximum
+        maximumBytes = bytes
+    }
+
+    /// Takes the report before the last one; false when it has to wait for the next page.
+    ///
+    /// - Parameter place: its number among all that are kept.
+    package mutating func take(_ report: JSONValue, bytes: Int, at place: Int64) -> Bool {
+        self.bytes += bytes
+        guard reports.isEmpty || (reports.count < maximum && self.bytes <= maximumBytes) else {
+            next = last
+            return false
+        }
+        reports.append(report)
+        last = place
+        return true
+    }
+
+    package var answer: CommandResult {
+        .ok(["failures": .array(reports), "next": .init(next), "damaged": .int(Int64(damaged))])
+    }
 }
 
 extension Store.Transaction {
@@ -50,9 +77,7 @@ extension Store.Transaction {
     func failures(
         _ request: FailureRequest, bytes: Int, where isWanted: (FailureReport) -> Bool = { _ in true }
     ) throws -> FailurePage {
-        var page = FailurePage()
-        var size = 0
-        var last: Int64?
+        var page = FailurePage(request, bytes: bytes)
         try database.eachRow(
             "SELECT * FROM failures WHERE seq < ? AND last >= ? ORDER BY seq DESC",
             [.integer(request.before), .integer(request.since)]
@@ -66,14 +91,7 @@ extension Store.Transaction {
                 return true
             }
             guard isWanted(report) else { return true }
-            size += payload.count
-            guard page.reports.isEmpty || (page.reports.count < request.maximum && size <= bytes) else {
-                page.next = last
-                return false
-            }
-            page.reports.append(json)
-            last = row.integer("seq")
-            return true
+            return page.take(json, bytes: payload.count, at: row.integer("seq"))
         }
         return page
     }

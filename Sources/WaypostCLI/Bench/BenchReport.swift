@@ -1,4 +1,5 @@
 import Waypost
+import WaypostLab
 
 /// The figures of a run, for people and for programs.
 struct BenchReport {

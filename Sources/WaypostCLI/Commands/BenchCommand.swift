@@ -2,6 +2,7 @@ import ArgumentParser
 import MQTTLink
 import Waypost
 import WaypostBackend
+import WaypostLab
 import WaypostMessages
 
 struct BenchCommand: OperatorCommand {

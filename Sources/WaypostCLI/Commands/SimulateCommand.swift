@@ -4,6 +4,7 @@ import Glibc
 import Waypost
 import WaypostAgent
 import WaypostBackend
+import WaypostLab
 import WaypostMessages
 
 struct SimulateCommand: OperatorCommand {
@@ -71,7 +72,7 @@ struct SimulateCommand: OperatorCommand {
         name: .customLong("map-fault"), parsing: .singleValue,
         help: ArgumentHelp(
             "What a revision of a map breaks where it is in force: 42:fail=5% of these opens, 42:die=10% of the agents, 42:refuse=2.3.0. May be repeated.",
-            valueName: "rev:what"), transform: MapFault.init)
+            valueName: "rev:what"), transform: FleetOptions.mapFault)
     var mapFaults: [MapFault] = []
 
     @Option(
@@ -127,16 +128,13 @@ struct SimulateCommand: OperatorCommand {
         let settings = try await broker.resolved()
         let directory = try Self.makeDirectory()
         defer { try? FileManager.default.removeItem(atPath: directory) }
-        var plan = FleetPlan(
-            count: agents, prefix: prefix, groups: groupNames, versions: versions, problems: problems,
-            faults: faults, logRate: logRate, failureRate: failureRate,
-            map: try mapOf.map { try FleetOptions.map($0) },
-            seed: seed ?? UInt64.random(in: 1...999_999), topics: settings.topics, broker: settings.place)
-        plan.hasOwnSessions = ownSessions
-        (plan.traffic, plan.mapFaults) = (traffic, mapFaults)
+        let plan = try plan(at: settings)
+        let invocation = Invocation.current
         let simulation: Simulation
         do {
-            simulation = try Simulation(plan, at: settings, sessions: sessions, directory: directory)
+            simulation = try Simulation(plan, at: settings, sessions: sessions, directory: directory) {
+                Terminal.note(.text("waypost: \($0)"), of: invocation)
+            }
         } catch let failure as Failure {
             throw CommandError(.failed, "the agents refuse \(mapOf ?? "the map"): \(failure)")
         }
@@ -159,7 +157,12 @@ struct SimulateCommand: OperatorCommand {
             await simulation.end(clears: clears) { progress.show($0, "removed") }
         }.value
         progress.end()
-        if let interruption, !(interruption is CancellationError) { throw interruption }
+        switch interruption {
+        case SimulationError.noBroker(let text)?: throw CommandError(.noBroker, text)
+        case SimulationError.tooFewFiles(let text)?: throw CommandError(.usage, text)
+        case let other?: if !(other is CancellationError) { throw other }
+        case nil: break
+        }
         if simulation.refusals > 0 {
             Terminal.note(
                 "waypost: the broker did not take \(simulation.refusals.counted("message")); see its log")
@@ -169,6 +172,19 @@ struct SimulateCommand: OperatorCommand {
             ? "there is no connection, so the broker keeps what it had"
             : keep ? "the broker keeps their documents" : "the broker keeps nothing of them"
         Terminal.note("waypost: \(agents.counted("agent")) ended; \(rest)")
+    }
+
+    private func plan(at settings: BackendConfiguration) throws -> FleetPlan {
+        var plan = FleetPlan()
+        (plan.count, plan.prefix, plan.groups) = (agents, prefix, groupNames)
+        (plan.versions, plan.problems, plan.faults) = (versions, problems, faults)
+        (plan.logRate, plan.failureRate) = (logRate, failureRate)
+        (plan.traffic, plan.mapFaults) = (traffic, mapFaults)
+        plan.map = try mapOf.map { try FleetOptions.map($0) }
+        plan.seed = seed ?? UInt64.random(in: 1...999_999)
+        (plan.topics, plan.broker) = (settings.topics, settings.place)
+        plan.hasOwnSessions = ownSessions
+        return plan
     }
 
     private static func makeDirectory() throws(CommandError) -> String {

@@ -1,6 +1,7 @@
 import ArgumentParser
 import Waypost
 import WaypostBackend
+import WaypostLab
 import WaypostMessages
 
 /// The options of `waypost simulate` that are more than a word or a number.
@@ -45,6 +46,29 @@ enum FleetOptions {
                 )
             }
             return fault
+        }
+    }
+
+    /// Reads `42:fail=5%`, `42:die=10%`, `42:refuse=2.3.0`.
+    static func mapFault(_ text: String) throws -> MapFault {
+        func mistake() -> ValidationError {
+            ValidationError(
+                "--map-fault must be like 42:fail=5%, 42:die=10%, 42:refuse=2.3.0; found \(text.debugDescription)"
+            )
+        }
+        let parts = text.split(separator: ":", maxSplits: 1)
+        guard parts.count == 2, let revision = Int64(parts[0]), revision > 0 else { throw mistake() }
+        let words = parts[1].split(separator: "=", maxSplits: 1).map(String.init)
+        guard words.count == 2 else { throw mistake() }
+        func share() throws -> Double {
+            guard let share = try? Self.share(words[1]) else { throw mistake() }
+            return share
+        }
+        switch words[0] {
+        case "fail": return MapFault(revision, .failures(try share()))
+        case "die": return MapFault(revision, .deaths(try share()))
+        case "refuse": return MapFault(revision, .refusal(words[1]))
+        default: throw mistake()
         }
     }
 

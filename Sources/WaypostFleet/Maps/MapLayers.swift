@@ -73,40 +73,33 @@ package struct MapLayers: Sendable {
         }
     }
 
-    /// Keeps a candidate beside the layer's own document; that it was here does not count as a revision.
+    /// Puts candidates in the place of their layers, each as far as it fits beside those before it.
     ///
-    /// - Throws: ``Failure`` when it has expired or is meant for another audience.
-    package mutating func takeCandidate(
-        _ document: MapDocument, of key: String, for audience: Audience, digest: [UInt8], bytes: Int,
-        by author: String?, at now: Int64, isClockCorrect: Bool
-    ) throws(Failure) {
+    /// - Returns: what was compiled last of those that fit; nil when nothing fits.
+    package mutating func choose<Compiled>(
+        _ wanted: [String], compile: (MapLayers) throws(RelocationError) -> Compiled,
+        refused: (String, RelocationError) -> Void
+    ) -> Compiled? {
         defer { assert(isConsistent) }
-        if let named = document.audience, named != audience.description {
-            throw Failure(.badField, "aud is \(named.quoted), the topic is \(audience)'s")
+        chosen = []
+        var compiled: Compiled?
+        for key in wanted {
+            chosen.insert(key)
+            do throws(RelocationError) {
+                compiled = try compile(self)
+            } catch {
+                chosen.remove(key)
+                refused(key, error)
+            }
         }
-        let floor = stored[key]?.revisionFloor ?? 0
-        guard let revision = document.revision, revision > floor else {
-            throw Failure(
-                .rollback, "rev \(document.revision ?? 0) of the candidate is not above \(floor)")
-        }
-        try check(document.expires, at: now, isClockCorrect: isClockCorrect)
-        let place = MapRecord.candidateKey(of: key)
-        stored[place] = MapRecord(
-            layer: place, revision: revision, revisionFloor: 0, digest: digest, applied: now,
-            expires: document.expires, entries: JSONValue.array(document.entries.map(\.json)).serialized(),
-            signers: [document.signers], author: author, bytes: Int64(bytes),
-            changes: changes(from: stored[key], to: document.entries))
+        guard chosen.isEmpty else { return compiled }
+        return try? compile(self) as Compiled
     }
 
-    private func check(_ expires: Int64?, at now: Int64, isClockCorrect: Bool) throws(Failure) {
-        guard let expires else { return }
-        guard isClockCorrect else {
-            throw Failure(
-                .clock,
-                "the agent's clock can't be trusted now, and the document has an exp; set the clock, or send it without exp"
-            )
-        }
-        guard expires > now else { throw Failure(.expired, "the document's exp has passed") }
+    /// Forgets the candidates of layers.
+    package mutating func dropCandidates(of keys: [String]) {
+        defer { assert(isConsistent) }
+        for key in keys { stored[MapRecord.candidateKey(of: key)] = nil }
     }
 
     // MARK: Layers
@@ -179,46 +172,41 @@ package struct MapLayers: Sendable {
         stored[key].map { $0.digest == digest && !$0.isDamaged } ?? false
     }
 
-    /// Takes a document into its layer; false when it is in force already.
+    /// Takes a document into its layer, or keeps it beside that as a candidate, which does not count as a revision; false
+    /// when it is there already.
     ///
-    /// - Throws: ``Failure`` when it is older than what was applied, has expired, or is meant for another audience.
+    /// - Throws: ``Failure`` when it is no such document, is older than what was applied, has expired, or is meant for
+    ///   another audience.
     package mutating func take(
-        _ document: MapDocument, on key: String, for audience: Audience, digest: [UInt8], bytes: Int,
-        by author: String?, at now: Int64, isClockCorrect: Bool
+        _ arrived: inout ArrivedMap, _ rules: MapDocument.Rules, at now: Int64, isClockCorrect: Bool
     ) throws(Failure) -> Bool {
         defer { assert(isConsistent) }
-        if let named = document.audience, named != audience.description {
-            throw Failure(.badField, "aud is \(named.quoted), the topic is \(audience)'s")
+        let (key, digest, base) = (arrived.key, arrived.digest, arrived.candidateOf)
+        // What is in force needs no second look at its signatures.
+        guard arrived.isPatch || !isInForce(digest, on: key) else { return false }
+        let document = try arrived.read(rules)
+        if let named = document.audience, named != arrived.audience.description {
+            throw Failure(.badField, "aud is \(named.quoted), the topic is \(arrived.audience)'s")
         }
-        let isPatch = key == MapRecord.patchLayer
         let known = stored[key]
-        let floor = known?.revisionFloor ?? 0
-        // Before its exp is checked: a map in force stays in force, however often it comes again.
+        // A map in force stays in force, however often it comes again after its exp.
         // A patch without a revision is applied as often as it comes.
         // Only the document can bring back what the disk damaged.
         let isRepair = known?.digest == digest && known?.isDamaged == true
-        if known?.digest == digest, !isRepair, !isPatch || document.revision != nil { return false }
-        if isRepair {
-        } else if isPatch {
-            try checkChain(document)
-        } else if let revision = document.revision {
-            guard revision >= floor else {
-                throw Failure(.rollback, "rev \(revision) is below \(floor), which was already applied")
-            }
-            guard revision > floor else {
-                throw Failure(.equivocation, "rev \(revision) was already applied with different content")
-            }
-        }
+        if known?.digest == digest, !isRepair, document.revision != nil { return false }
+        let floor = stored[base ?? key]?.revisionFloor ?? 0
+        if !isRepair || base != nil { try check(document, arrived, above: floor) }
         try check(document.expires, at: now, isClockCorrect: isClockCorrect)
-        let patched = isPatch ? known.flatMap { $0.isEmptied ? nil : $0 } : nil
+        let patched = arrived.isPatch ? known.flatMap { $0.isEmptied ? nil : $0 } : nil
         let entries = try entries(of: document, on: key, over: patched)
         stored[key] = MapRecord(
             layer: key, revision: document.revision ?? patched?.revision,
-            revisionFloor: max(floor, document.revision ?? 0),
-            digest: digest, applied: now, expires: document.expires,
-            entries: JSONValue.array(entries.map(\.json)).serialized(),
-            signers: (patched?.signers ?? []).union([document.signers]), author: author, bytes: Int64(bytes),
-            changes: changes(from: known, to: entries))
+            revisionFloor: base == nil ? max(floor, document.revision ?? 0) : 0, digest: digest, applied: now,
+            expires: document.expires, entries: JSONValue.array(entries.map(\.json)).serialized(),
+            signers: (patched?.signers ?? []).union([document.signers]), author: arrived.author,
+            bytes: Int64(arrived.payload.count),
+            changes: changes(from: base.map { stored[$0] } ?? known, to: entries))
+        guard base == nil else { return true }
         if key == agent { emptyPatches() }
         refused[name(of: key)] = nil
         reverted.remove(key)
@@ -226,6 +214,35 @@ package struct MapLayers: Sendable {
         untrusted.remove(key)
         reported[name(of: key)] = nil
         return true
+    }
+
+    /// Whether its revision comes after what was applied.
+    private func check(
+        _ document: MapDocument, _ arrived: ArrivedMap, above floor: Int64
+    ) throws(Failure) {
+        if arrived.isPatch { return try checkChain(document) }
+        if arrived.candidateOf != nil, document.revision ?? 0 <= floor {
+            throw Failure(
+                .rollback, "rev \(document.revision ?? 0) of the candidate is not above \(floor)")
+        }
+        guard let revision = document.revision else { return }
+        guard revision >= floor else {
+            throw Failure(.rollback, "rev \(revision) is below \(floor), which was already applied")
+        }
+        guard revision > floor else {
+            throw Failure(.equivocation, "rev \(revision) was already applied with different content")
+        }
+    }
+
+    private func check(_ expires: Int64?, at now: Int64, isClockCorrect: Bool) throws(Failure) {
+        guard let expires else { return }
+        guard isClockCorrect else {
+            throw Failure(
+                .clock,
+                "the agent's clock can't be trusted now, and the document has an exp; set the clock, or send it without exp"
+            )
+        }
+        guard expires > now else { throw Failure(.expired, "the document's exp has passed") }
     }
 
     /// What the next patch with a revision must contain.

@@ -65,39 +65,49 @@ package struct RolloutMember: Sendable {
         _ control: RolloutControl, for audience: Audience, digest: String, at now: Int64
     ) throws(Failure) -> Taken {
         defer { assert(isConsistent) }
+        let taken = try check(control, for: audience, digest: digest)
+        took(control, digest: digest, at: now)
+        return taken
+    }
+
+    private func check(
+        _ control: RolloutControl, for audience: Audience, digest: String
+    ) throws(Failure) -> Taken {
         guard control.audience == audience.description else {
             throw Failure(.badField, "aud is \(control.audience.quoted), the topic is \(audience)'s")
         }
-        if let known = self.control {
-            if digest == self.digest {
-                heard = now
-                return .known
-            }
-            let isVoided = control.voids.contains(known.order)
-            guard control.order >= known.order || isVoided else {
-                throw Failure(
-                    .rollback,
-                    "epoch \(control.epoch), seq \(control.sequence) of roll-out \(control.id) is older than "
-                        + "epoch \(known.epoch), seq \(known.sequence), which was already taken")
-            }
-            guard control.order != known.order else {
-                throw Failure(
-                    .equivocation,
-                    "epoch \(control.epoch), seq \(control.sequence) was already taken with different content"
-                )
-            }
-            guard control.epoch - known.epoch <= RolloutControl.longestJump else {
-                throw Failure(
-                    .badField,
-                    "epoch \(control.epoch) of roll-out \(control.id) is too far above \(known.epoch), which was taken"
-                )
-            }
-            if control.id != known.id { (opened, failed, recent) = (0, 0, RecentOpens()) }
+        guard let known = self.control else { return .new }
+        guard digest != self.digest else { return .known }
+        guard control.order >= known.order || control.voids.contains(known.order) else {
+            throw Failure(
+                .rollback,
+                "epoch \(control.epoch), seq \(control.sequence) of roll-out \(control.id) is older than "
+                    + "epoch \(known.epoch), seq \(known.sequence), which was already taken")
+        }
+        guard control.order != known.order else {
+            throw Failure(
+                .equivocation,
+                "epoch \(control.epoch), seq \(control.sequence) was already taken with different content")
+        }
+        guard control.epoch - known.epoch <= RolloutControl.longestJump else {
+            throw Failure(
+                .badField,
+                "epoch \(control.epoch) of roll-out \(control.id) is too far above \(known.epoch), which was taken"
+            )
+        }
+        return .new
+    }
+
+    /// A control document that ``take(_:for:digest:at:)`` took in a copy is stored.
+    mutating func took(_ control: RolloutControl, digest: String, at now: Int64) {
+        defer { assert(isConsistent) }
+        heard = now
+        guard digest != self.digest || self.control == nil else { return }
+        if let known = self.control, control.id != known.id {
+            (opened, failed, recent) = (0, 0, RecentOpens())
         }
         self.control = control
         self.digest = digest
-        heard = now
-        return .new
     }
 
     /// What is in force.

@@ -50,14 +50,12 @@ package struct RolloutMembers: Sendable {
 
     // MARK: What happened
 
-    /// A control document came.
-    package mutating func controlCame(
-        _ control: RolloutControl, of key: String, for audience: Audience, digest: String, at now: Int64
-    ) throws(Failure) {
+    /// A control document that a copy of the member took is stored; opens were counted meanwhile.
+    package mutating func controlWasStored(
+        _ control: RolloutControl, of key: String, digest: String, at now: Int64
+    ) {
         defer { assert(isConsistent) }
-        var member = self[key]
-        _ = try member.take(control, for: audience, digest: digest, at: now)
-        members[key] = member
+        members[key, default: RolloutMember(agent: agent)].took(control, digest: digest, at: now)
     }
 
     /// It was found on the disk at the start.
@@ -109,13 +107,20 @@ package struct RolloutMembers: Sendable {
         }
     }
 
-    /// Whether the control document wants another candidate than the one that is stored.
-    package func needs(_ digest: [UInt8], _ layers: MapLayers, of key: String) -> RolloutControl? {
+    /// Whether a candidate that came is wanted, and another than the one that is stored.
+    ///
+    /// - Throws: ``Failure`` 409 when the control document names another.
+    package func needs(_ digest: [UInt8], _ layers: MapLayers, of key: String) throws(Failure) -> Bool {
         let stored = layers.stored[MapRecord.candidateKey(of: key)]
         guard let control = members[key]?.control, control.state.hasCandidate, control.chooses(agent),
             stored?.digest != digest || stored?.isDamaged == true
-        else { return nil }
-        return control
+        else { return false }
+        guard SHA256.label(digest) == control.next.digest else {
+            throw Failure(
+                .equivocation,
+                "the candidate of \(key) is not the document that roll-out \(control.id) names")
+        }
+        return true
     }
 
     /// The layers whose stored candidates no control document names any more.

@@ -6,6 +6,7 @@ import WaypostMessages
 import WaypostTools
 
 @testable import WaypostCLI
+@testable import WaypostLab
 
 /// What agents publish, through all that an operator's command makes of it.
 ///

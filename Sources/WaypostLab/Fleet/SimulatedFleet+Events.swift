@@ -19,7 +19,7 @@ extension SimulatedFleet {
         isError: Bool = false, ref: String? = nil, at now: Int64
     ) -> [FleetStep] {
         guard level >= lowest(index, tag, at: now) else { return [] }
-        change(index) { $0.sequence &+= 1 }
+        agents[index].sequence &+= 1
         let event = LogEvent(
             time: agents[index].clock(at: now), level: level, tag: tag, boot: boot(index),
             sequence: Int64(agents[index].sequence), process: process(index), thread: process(index) + 3,
@@ -45,10 +45,8 @@ extension SimulatedFleet {
         let (text, url) = line.filled(&chance)
         let ref =
             line.hasRef && Bool.random(using: &chance) ? Identifier.ulid(at: now, using: &chance) : nil
-        change(index) { agent in
-            agent.chance = chance
-            if line.tag == "Router", line.level == .info { agent.opened &+= 1 }
-        }
+        agents[index].chance = chance
+        if line.tag == "Router", line.level == .info { agents[index].opened &+= 1 }
         return log(
             index, line.level, line.tag, text, url: url, isError: line.isError, ref: ref, at: now)
     }
@@ -60,7 +58,7 @@ extension SimulatedFleet {
         guard let index = isWanting ? wanting.randomElement(using: &chance) : anyone() else { return [] }
         guard agents[index].fault == .notFound else {
             let fault = SimulatedTexts.faults[Int.random(in: SimulatedTexts.faults.indices, using: &chance)]
-            if fault.url != nil { change(index) { $0.unopened &+= 1 } }
+            if fault.url != nil { agents[index].unopened &+= 1 }
             return fail(index, fault.code, fault.detail, in: fault.origin, url: fault.url, at: now)
         }
         let url = SimulatedTexts.wrongURLs[Int(agents[index].variant) % SimulatedTexts.wrongURLs.count]
@@ -68,11 +66,11 @@ extension SimulatedFleet {
         let found = agents[index].maps.build.look(agents[index].maps, name) { $0.resolve(url) }
         let ref = Identifier.ulid(at: now, using: &chance)
         guard let error = found.error else {
-            change(index) { $0.opened &+= 1 }
+            agents[index].opened &+= 1
             let opened = RouteURL.withoutValues(found.url)
             return log(index, .info, "Router", "opened \(opened)", url: opened, ref: ref, at: now)
         }
-        change(index) { $0.unopened &+= 1 }
+        agents[index].unopened &+= 1
         return fail(
             index, error.code, error.detail, in: .router, ref: ref, url: url, nearest: error.nearest, at: now)
     }
@@ -88,7 +86,7 @@ extension SimulatedFleet {
             id: Identifier.ulid(at: clock, using: &chance), code: code, origin: origin, ref: ref,
             url: url.map(redaction.masked), detail: redaction.masked(detail), nearest: nearest, at: clock)
         report.map = mapInForce(index)
-        change(index) { $0.chance = chance }
+        agents[index].chance = chance
         remember(report, of: index, in: \.failures)
         let topic = plan.topics.failures(of: plan.name(index))
         var properties = MQTTProperties()

@@ -1,49 +1,57 @@
 import Waypost
-import WaypostMessages
+package import WaypostMessages
 
 /// What a simulated fleet is made of.
-struct FleetPlan: Sendable {
+package struct FleetPlan: Sendable {
     /// A version and how many agents have it, in proportion to the others.
-    struct Share: Sendable, Equatable {
-        var version: String
+    package struct Share: Sendable, Equatable {
+        package var version: String
         var weight: Int
+
+        package init(version: String, weight: Int) { (self.version, self.weight) = (version, weight) }
     }
 
     /// A map that is in force from the beginning.
-    struct StandingMap: Sendable {
+    package struct StandingMap: Sendable {
         var payload: [UInt8]
         var audience: Audience
+
+        package init(payload: [UInt8], audience: Audience) {
+            (self.payload, self.audience) = (payload, audience)
+        }
     }
 
     /// The version of the agents with the fault `old-version`.
     static let oldVersion = "1.9.0"
 
-    var count = 20
-    var prefix = "kiosk-"
-    var groups = ["lobby", "shop"]
-    var versions = [
+    package var count = 20
+    package var prefix = "kiosk-"
+    package var groups = ["lobby", "shop"]
+    package var versions = [
         Share(version: "2.3.0", weight: 1), Share(version: "2.4.0", weight: 3),
         Share(version: "2.4.1", weight: 6),
     ]
     /// The part of the agents that has a problem, 0 to 1.
-    var problems = 0.05
+    package var problems = 0.05
     /// What the problems are, shared out evenly.
-    var faults = SimulatedFault.allCases
+    package var faults = SimulatedFault.allCases
     /// Lines of the log a second, of all agents together.
-    var logRate = 5.0
+    package var logRate = 5.0
     /// Failures a minute, of all agents together.
-    var failureRate = 6.0
+    package var failureRate = 6.0
     /// Opens a minute of each agent, of URLs that a roll-out is about.
-    var traffic = 0.0
+    package var traffic = 0.0
     /// What revisions of maps break.
-    var mapFaults: [MapFault] = []
-    var map: StandingMap?
-    var seed: UInt64 = 1
-    var topics = Topics.standard
+    package var mapFaults: [MapFault] = []
+    package var map: StandingMap?
+    package var seed: UInt64 = 1
+    package var topics = Topics.standard
     /// The broker as health names it.
-    var broker = "mqtt://127.0.0.1:1883"
+    package var broker = "mqtt://127.0.0.1:1883"
     /// Whether each agent has a session and a will of its own, so that the broker says when one is lost.
-    var hasOwnSessions = false
+    package var hasOwnSessions = false
+
+    package init() {}
 
     /// How many agents have a problem.
     var problemCount: Int { faults.isEmpty ? 0 : min(count, Int((Double(count) * problems).rounded())) }

@@ -2,7 +2,7 @@ import Waypost
 import WaypostMessages
 
 /// What was sent and what came back: counts and times only, no broker.
-struct BenchTally: Sendable {
+package struct BenchTally: Sendable {
     /// The most kinds of errors that are counted by name; names come from outside.
     static let maximumErrors = 100
     /// How much of such a name is kept.
@@ -11,24 +11,24 @@ struct BenchTally: Sendable {
     /// When each command was due that has no reply yet: as many as are in flight, however long the run.
     private var due: [Int: ContinuousClock.Instant] = [:]
 
-    private(set) var sent = 0
-    private(set) var histogram = LatencyHistogram()
-    private(set) var ok = 0
-    private(set) var answered = 0
+    package private(set) var sent = 0
+    package private(set) var histogram = LatencyHistogram()
+    package private(set) var ok = 0
+    package private(set) var answered = 0
     /// Replies of commands that the agent had time for; what it turns away at once says nothing of how fast it is.
-    private(set) var measured = 0
+    package private(set) var measured = 0
     /// Terminal replies beyond the first of their command.
-    private(set) var duplicates = 0
+    package private(set) var duplicates = 0
     /// Commands that can get no reply: the broker did not take them.
-    private(set) var unsent = 0
+    package private(set) var unsent = 0
     /// Replies that are not ok, by code and name.
-    private(set) var errors: [String: Int] = [:]
+    package private(set) var errors: [String: Int] = [:]
     private(set) var firstSent: ContinuousClock.Instant?
     /// When the last measured reply came.
     private(set) var lastAnswer: ContinuousClock.Instant?
 
     /// Commands whose reply is still to come.
-    var open: Int { due.count }
+    package var open: Int { due.count }
 
     /// Counts a command as sent; returns its number.
     ///
@@ -72,7 +72,7 @@ struct BenchTally: Sendable {
     }
 
     /// Measured commands a second, from the first sending to the last reply.
-    var throughput: Double {
+    package var throughput: Double {
         guard let firstSent, let lastAnswer, lastAnswer > firstSent else { return 0 }
         return Double(measured) * 1_000_000 / Double((lastAnswer - firstSent).microseconds)
     }
@@ -80,5 +80,7 @@ struct BenchTally: Sendable {
 
 extension Duration {
     /// Whole microseconds, cut.
-    var microseconds: Int64 { components.seconds * 1_000_000 + components.attoseconds / 1_000_000_000_000 }
+    package var microseconds: Int64 {
+        components.seconds * 1_000_000 + components.attoseconds / 1_000_000_000_000
+    }
 }

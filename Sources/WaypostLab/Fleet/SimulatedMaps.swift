@@ -16,6 +16,8 @@ final class SimulatedMaps: Sendable {
     /// What became of a document.
     enum Outcome: Sendable {
         case applied(layer: String, revision: Int64?, entries: Int)
+        /// It is kept beside the map of its layer.
+        case candidate
         /// These bytes were in force before.
         case inForce
         /// - isNew: whether this one was not refused before for the same reason.
@@ -89,32 +91,23 @@ final class SimulatedMaps: Sendable {
 
     // MARK: Candidates
 
-    /// The same with candidates in the place of some layers, as far as they fit: the later over the earlier.
-    func choosing(
-        _ candidates: [(key: String, payload: [UInt8])], at now: Int64, _ rules: MapDocument.Rules
-    ) -> (SimulatedMaps, refused: [String: Failure]) {
+    /// The same with candidates in the place of some layers, as far as they fit, and why others do not.
+    func choosing(_ wanted: [String]) -> (SimulatedMaps, refused: [String: Failure]) {
+        var next = layers
         var refused: [String: Failure] = [:]
-        var maps = self
-        for key in layers.keysInOrder {
-            guard let payload = candidates.first(where: { $0.key == key })?.payload else { continue }
-            do throws(Failure) {
-                let document = try MapDocument(payload, isPatch: false, rules)
-                var next = maps.layers
-                try next.takeCandidate(
-                    document, of: key, for: .group(String(key.dropFirst())),
-                    digest: SHA256.digest(of: payload), bytes: payload.count,
-                    by: document.author ?? document.id, at: now, isClockCorrect: true)
-                next.chosen.insert(key)
-                do throws(RelocationError) {
-                    maps = try SimulatedMaps(build, next, past: past)
-                } catch {
-                    throw Failure(error)
-                }
-            } catch {
-                refused[key] = error
-            }
+        let maps = next.choose(wanted) { (layers) throws(RelocationError) in
+            try SimulatedMaps(build, layers, past: past)
+        } refused: {
+            refused[$0] = Failure($1)
         }
-        return (maps, refused)
+        return (maps ?? self, refused)
+    }
+
+    /// The same without the candidates of these layers.
+    func droppingCandidates(of keys: [String]) -> SimulatedMaps {
+        var next = layers
+        next.dropCandidates(of: keys)
+        return SimulatedMaps(build, next, past, compiled)
     }
 
     /// Why a URL would not be opened; nil when it would.
@@ -127,37 +120,33 @@ final class SimulatedMaps: Sendable {
 
     // MARK: Documents
 
-    /// Takes a document into a layer as an agent does, whole or not at all: the maps that follow, and what became of it.
+    /// Takes a document as an agent does, whole or not at all: the maps that follow, and what became of it.
     func taking(
-        _ payload: [UInt8], on key: String, for audience: Audience, at now: Int64, isClockCorrect: Bool,
-        _ rules: MapDocument.Rules
+        _ arrived: ArrivedMap, at now: Int64, isClockCorrect: Bool, _ rules: MapDocument.Rules
     ) -> (SimulatedMaps, Outcome) {
-        let digest = SHA256.digest(of: payload)
-        let name = layers.name(of: key)
-        var next = layers
-        var revision: Int64?
+        var (arrived, next) = (arrived, layers)
+        let name = layers.name(of: arrived.key)
         do throws(Failure) {
-            let isPatch = key == MapRecord.patchLayer
-            guard isPatch || !next.isInForce(digest, on: key) else { return (self, .inForce) }
-            let document = try MapDocument(payload, isPatch: isPatch, rules)
-            revision = document.revision
-            guard
-                try next.take(
-                    document, on: key, for: audience, digest: digest, bytes: payload.count,
-                    by: document.author ?? document.id, at: now, isClockCorrect: isClockCorrect)
-            else { return (self, .inForce) }
+            guard try next.take(&arrived, rules, at: now, isClockCorrect: isClockCorrect) else {
+                return (self, .inForce)
+            }
+            guard arrived.candidateOf == nil else {
+                return (SimulatedMaps(build, next, past, compiled), .candidate)
+            }
             do throws(RelocationError) {
                 let maps = try SimulatedMaps(build, next, past: pastAfter(next, at: now))
-                return (maps, .applied(layer: name, revision: revision, entries: document.entries.count))
+                return (
+                    maps,
+                    .applied(
+                        layer: name, revision: arrived.document?.revision,
+                        entries: arrived.document?.entries.count ?? 0)
+                )
             } catch {
                 throw Failure(error)
             }
         } catch {
             next = layers
-            let isNew = next.remember(
-                AppliedMap.Refused(
-                    layer: name, revision: revision, digest: SHA256.label(digest), code: error.code,
-                    detail: error.detail, at: now))
+            let isNew = next.remember(arrived.refused(error, on: name, at: now))
             return (
                 SimulatedMaps(build, next, past, compiled), .refused(error, layer: name, isNew: isNew)
             )
@@ -167,7 +156,8 @@ final class SimulatedMaps: Sendable {
     /// The documents of the past when these layers are in force: what they take the place of came last.
     private func pastAfter(_ next: MapLayers, at now: Int64) -> [Past] {
         var all = past
-        for (key, record) in layers.stored where next.stored[key] != record && !record.isEmptied {
+        for (key, record) in layers.stored
+        where next.stored[key] != record && !record.isEmptied && MapRecord.group(ofCandidate: key) == nil {
             var revision = MapRevision(record, layer: layers.name(of: key))
             revision.until = max(now, record.applied)
             all.insert(Past(key: key, revision: revision, entries: record.entries), at: 0)

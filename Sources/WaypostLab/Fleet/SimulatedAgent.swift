@@ -1,19 +1,9 @@
-import WaypostAgent
-import WaypostFleet
-import WaypostMessages
-
 /// What of a simulated agent is its own; all it has in common with others is elsewhere, so that it stays small.
 struct SimulatedAgent: Sendable {
     /// Those in force.
     var maps: SimulatedMaps
     /// The same without the candidates of roll-outs.
     var base: SimulatedMaps
-    /// Its part in the roll-outs of its groups, by layer.
-    var rollouts: [String: RolloutMember] = [:]
-    /// The layers whose candidates do not fit here.
-    var refusedCandidates: Set<String> = []
-    /// Whether it has counted opens that it did not publish.
-    var hasCounts = false
     var fault: SimulatedFault?
     /// Which of several forms of its fault it has.
     var variant: UInt8
@@ -29,11 +19,6 @@ struct SimulatedAgent: Sendable {
     var healthDue: Int64 = 0
     /// Of the last event.
     var sequence: UInt32 = 0
-    var received: UInt32 = 0
-    /// Commands by how they ended.
-    var succeeded: UInt32 = 0
-    var rejected: UInt32 = 0
-    var failed: UInt32 = 0
     /// Opens by how they ended.
     var opened: UInt32 = 0
     var unopened: UInt32 = 0
@@ -83,7 +68,7 @@ struct SeededChance: RandomNumberGenerator, Sendable {
 }
 
 /// What may be wrong with a simulated agent.
-enum SimulatedFault: String, CaseIterable, Sendable {
+package enum SimulatedFault: String, CaseIterable, Sendable {
     /// It is lost soon after it came, and does not come back.
     case lost
     /// One of its health checks failed.

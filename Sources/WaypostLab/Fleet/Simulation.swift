@@ -1,15 +1,21 @@
 import Glibc
 import MQTTLink
-import Synchronization
 import Threading
 import Waypost
 import WaypostAgent
-import WaypostBackend
+package import WaypostBackend
 import WaypostMessages
+
+/// Why a simulation can't begin.
+package enum SimulationError: Error {
+    case noBroker(String)
+    /// The limit of open files is too low for so many sessions.
+    case tooFewFiles(String)
+}
 
 /// Runs a simulated fleet at a broker: it keeps the sessions and the time, and what is done follows from
 /// ``SimulatedFleet``.
-final class Simulation: Sendable {
+package final class Simulation: Sendable {
     /// Messages under way while agents are brought up or taken away: what waits takes memory.
     private static let mostUnderWay = 4_000
     /// Agents that are brought up in one go.
@@ -27,9 +33,9 @@ final class Simulation: Sendable {
         case ending
     }
 
-    let plan: FleetPlan
-    /// Whose notes are printed on the sessions' threads.
-    private let invocation = Invocation.current
+    package let plan: FleetPlan
+    /// Called on the sessions' threads.
+    private let note: @Sendable (String) -> Void
     private let settings: BackendConfiguration
     private let fleet: Guarded<SimulatedFleet>
     /// By number; an agent's own has the agent's.
@@ -48,9 +54,12 @@ final class Simulation: Sendable {
     /// - Parameters:
     ///   - sessions: how many sessions the agents share, when they have none of their own.
     ///   - directory: where the services of the demo keep their files.
-    init(
-        _ plan: FleetPlan, at settings: BackendConfiguration, sessions: Int, directory: String
+    ///   - note: called, on any thread, with what becomes of the connection.
+    package init(
+        _ plan: FleetPlan, at settings: BackendConfiguration, sessions: Int, directory: String,
+        note: @escaping @Sendable (String) -> Void
     ) throws {
+        self.note = note
         begun = (WallClock.now(), .now)
         self.plan = plan
         self.settings = settings
@@ -59,7 +68,7 @@ final class Simulation: Sendable {
     }
 
     /// How many agents have a problem, by what it is.
-    var problems: [SimulatedFault: Int] { fleet.withLock(\.problems) }
+    package var problems: [SimulatedFault: Int] { fleet.withLock(\.problems) }
 
     /// A clock that is never set.
     private var now: Int64 { begun.wall + (ContinuousClock.now - begun.instant).milliseconds }
@@ -69,8 +78,8 @@ final class Simulation: Sendable {
     /// Brings all agents up.
     ///
     /// - Parameter progress: called again and again with how many there are.
-    /// - Throws: ``CommandError`` when there is no broker; `CancellationError`.
-    func start(_ progress: (Int) -> Void) async throws {
+    /// - Throws: ``SimulationError``; `CancellationError`.
+    package func start(_ progress: (Int) -> Void) async throws {
         if plan.hasOwnSessions {
             try await startOwnSessions(progress)
         } else {
@@ -131,24 +140,22 @@ final class Simulation: Sendable {
         }
     }
 
-    private var noBroker: CommandError {
+    private var noBroker: SimulationError {
         var reason = sessions.withLock { $0.values.lazy.compactMap(\.reason).first }
         // It is not tried again: the command ends.
         reason?.retryIn = nil
-        return CommandError(
-            .noBroker, "no broker: \(reason.map { "\($0)" } ?? "\(settings.place) does not answer")")
+        return .noBroker("no broker: \(reason.map { "\($0)" } ?? "\(settings.place) does not answer")")
     }
 
     /// Each session needs some open files.
-    private static func allowFiles(_ sessions: Int) throws(CommandError) {
+    private static func allowFiles(_ sessions: Int) throws(SimulationError) {
         // A socket, what wakes its thread, and what watches both.
         let wanted = rlim_t(sessions * 4)
         var limit = rlimit()
         guard getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0, limit.rlim_cur < wanted
         else { return }
         guard limit.rlim_max >= wanted else {
-            throw CommandError(
-                .usage,
+            throw .tooFewFiles(
                 "--own-sessions of so many agents needs \(wanted) open files; the limit is \(limit.rlim_max) (ulimit -Hn)"
             )
         }
@@ -196,14 +203,14 @@ final class Simulation: Sendable {
     private var waiting: Int { sessions.withLock { $0.values.reduce(0) { $0 + $1.waiting } } }
 
     /// Messages that the broker did not take.
-    var refusals: Int { sessions.withLock { $0.values.reduce(0) { $0 + $1.refusals } } }
+    package var refusals: Int { sessions.withLock { $0.values.reduce(0) { $0 + $1.refusals } } }
 
     // MARK: Running
 
     /// Runs until the time is over.
     ///
     /// - Throws: `CancellationError` when it is ended before.
-    func run(for time: Duration?) async throws {
+    package func run(for time: Duration?) async throws {
         let end = time.map { ContinuousClock.now + $0 }
         while end.map({ ContinuousClock.now < $0 }) ?? true {
             try await Task.sleep(for: Self.tick)
@@ -262,7 +269,7 @@ final class Simulation: Sendable {
         let result: CommandResult
         do {
             let router = try command.maps.build.router(command.maps, command.name)
-            result = await router.run(command.operation, command.context)
+            result = await router.run(command.turn.operation, command.turn.context)
         } catch {
             result = CommandResult(Failure(.handlerFailed, "\(error)"), origin: .agent)
         }
@@ -283,7 +290,7 @@ final class Simulation: Sendable {
             self.version.withLock { $0 = version }
             guard !isFirst else { return }
             if session.number <= 0 {
-                Terminal.note(.text("waypost: connected again; the agents come back"), of: invocation)
+                note("connected again; the agents come back")
             }
             renewed.withLock { _ = $0.insert(session.number) }
             return
@@ -301,11 +308,13 @@ final class Simulation: Sendable {
         // One speaks for all.
         guard session.number <= 0, session.agent == nil, wasUp, case .running = phase.withLock({ $0 })
         else { return }
-        Terminal.note(.text("waypost: \(reason)"), of: invocation)
+        note("\(reason)")
     }
 
     /// Whether all sessions that are shared have a connection, and the broker hears what is said.
-    var isConnected: Bool { sessions.withLock { $0.values.allSatisfy { $0.agent != nil || $0.isUp } } }
+    package var isConnected: Bool {
+        sessions.withLock { $0.values.allSatisfy { $0.agent != nil || $0.isUp } }
+    }
 
     // MARK: The end
 
@@ -314,7 +323,7 @@ final class Simulation: Sendable {
     /// - Parameters:
     ///   - clears: whether the broker keeps nothing of them.
     ///   - progress: called again and again with how many are gone.
-    func end(clears: Bool, _ progress: (Int) -> Void) async {
+    package func end(clears: Bool, _ progress: (Int) -> Void) async {
         phase.withLock { $0 = .ending }
         for task in tasks.withLock({ Array($0.values) }) { task.cancel() }
         let now = now

@@ -1,19 +1,19 @@
 import MQTTLink
-import WaypostBackend
+package import WaypostBackend
 import WaypostMessages
 
 /// How fast a bench sends, which may depend on what the agent takes from one sender.
-struct BenchPace: Sendable {
+package struct BenchPace: Sendable {
     typealias Instant = ContinuousClock.Instant
 
     /// Commands a second; nil for one for each reply.
-    var rate: Double?
+    package var rate: Double?
     /// The most commands without a reply at the same time.
     var inFlight: Int
     /// How many that could not be sent in time are sent later, all at once; nil for all of them.
     private var mostLate: Int?
     /// What the user should know about it.
-    private(set) var note: String?
+    package private(set) var note: String?
 
     /// - Parameters:
     ///   - asked: what the user wants; nil for what the agent takes.
@@ -52,7 +52,7 @@ struct BenchPace: Sendable {
     private var interval: Duration? { rate.map { .seconds(1) / $0 } }
 
     /// Asks the broker what the agent takes.
-    static func find(
+    package static func find(
         for agent: String, asked: Double?, inFlight: Int, _ settings: BackendConfiguration
     ) async throws -> BenchPace {
         let topic = settings.topics.health(of: agent)

@@ -15,25 +15,35 @@ struct SimulatedFleet: Sendable {
     /// Events and failures that are kept of all agents together, and of one at least and at most.
     private static let keptOfAll = 20_000
     private static let keptOfOne = 20...500
+    /// Replies that are kept of all agents together, and one of each at least.
+    private static let keptReplies = 2_000
     /// How long what agents of one group made of a document is remembered, in milliseconds.
     private static let shared: Int64 = 1_000
+    /// Changes that are remembered at most.
+    private static let mostChanges = 1_000
     /// The revision that agents with the fault `map-refused` refuse.
     static let refusedRevision: Int64 = 11
 
-    /// What agents with the same maps make of one document at the same time.
-    struct Taken: Sendable {
+    /// What agents with the same maps make of the same.
+    struct Change: Sendable {
+        enum Kind: Hashable {
+            /// - clock: how far the agent's clock is off, for an `exp`.
+            case document([UInt8], key: String, Audience, clock: Int64)
+            case candidates([String])
+            case withoutCandidates([String])
+        }
+
         struct Key: Hashable {
             var maps: ObjectIdentifier
-            var digest: [UInt8]
-            var layer: String
-            var audience: Audience
-            var clock: Int64
+            var kind: Kind
         }
 
         /// Kept, or another could have its identity.
         var before: SimulatedMaps
         var after: SimulatedMaps
-        var outcome: SimulatedMaps.Outcome
+        var outcome = SimulatedMaps.Outcome.inForce
+        /// The layers whose candidates do not fit.
+        var refused: [String: Failure] = [:]
         var at: Int64
     }
 
@@ -43,20 +53,27 @@ struct SimulatedFleet: Sendable {
     private let limits: [String: JSONValue]
     let configuration: AgentConfiguration
     let redaction = Redaction()
+    let commandRules: SimulatedCommands.Rules
+    private let mapRules: MapDocument.Rules
     var schedule = FleetSchedule()
     /// Levels that were asked for, by agent.
     var overrides: [Int: LevelOverride] = [:]
     /// Recent events and failures by agent, the oldest first.
     var events: [Int: [LogEvent]] = [:]
     var failures: [Int: [FailureReport]] = [:]
-    /// Opens and calls that run.
-    var running: Set<SimulatedCommand.Key> = []
+    /// What agents hold of commands, of those that were sent one.
+    var commands: [Int: SimulatedCommands] = [:]
+    /// Those where some wait or run.
+    var busy: Set<Int> = []
+    /// The parts that agents have in roll-outs.
+    var members: [Int: RolloutMembers] = [:]
+    /// Those whose counts of opens are going to be published.
+    var counting: Set<Int> = []
     /// The last document of each layer that came, for agents that are away: the broker keeps it for them.
     private var standing: [Audience: [UInt8]] = [:]
     /// Roll-outs, by layer.
     var rollouts: [String: RolloutDocuments] = [:]
-    var chosenMaps: [Chosen.Key: Chosen] = [:]
-    private var taken: [Taken.Key: Taken] = [:]
+    private var changes: [Change.Key: Change] = [:]
     var chance: SeededChance
     /// 5 or 4.
     private var mqtt = 5
@@ -74,6 +91,11 @@ struct SimulatedFleet: Sendable {
             agent: "simulated", stateDirectory: directory,
             link: MQTTLinkConfiguration(brokers: [BrokerURL(host: "127.0.0.1", port: 1883)], clientID: "s"))
         limits = configuration.limitsDocument
+        mapRules = MapDocument.Rules(
+            maximumBytes: configuration.limits.mapBytes, limits: configuration.limits.json, trusted: .none)
+        commandRules = SimulatedCommands.Rules(
+            configuration.limits, topics: plan.topics, redaction: redaction,
+            kept: max(1, Self.keptReplies / plan.count))
         chance = SeededChance(seed: plan.seed, stream: 0)
 
         var faults = [SimulatedFault?](repeating: nil, count: plan.count)
@@ -167,33 +189,40 @@ struct SimulatedFleet: Sendable {
 
     /// Gives an agent a document; those that have the same maps share what they make of it.
     mutating func take(
-        _ payload: [UInt8], in layer: String, for audience: Audience, _ index: Int, at now: Int64
+        _ payload: [UInt8], in key: String, for audience: Audience, _ index: Int, at now: Int64
     ) -> SimulatedMaps.Outcome {
         let agent = agents[index]
         let clock = agent.clock(at: now)
-        let key = Taken.Key(
-            maps: ObjectIdentifier(agent.base), digest: SHA256.digest(of: payload), layer: layer,
-            audience: audience, clock: clock - now)
-        if let known = taken[key], now - known.at <= Self.shared {
-            replaceBase(index, known.after, at: now)
-            return known.outcome
+        let arrived = ArrivedMap(payload, on: key, for: audience)
+        let rules = mapRules
+        let change = change(
+            agent.base, .document(arrived.digest, key: key, audience, clock: clock - now), at: now
+        ) { base in
+            let (after, outcome) = base.taking(
+                arrived, at: clock, isClockCorrect: !agent.knowsItsClockIsWrong, rules)
+            return Change(before: base, after: after, outcome: outcome, at: now)
         }
-        let rules = MapDocument.Rules(
-            maximumBytes: configuration.limits.mapBytes, limits: configuration.limits.json, trusted: .none)
-        let (after, outcome) = agent.base.taking(
-            payload, on: layer, for: audience, at: clock, isClockCorrect: !agent.knowsItsClockIsWrong, rules)
-        taken[key] = Taken(before: agent.base, after: after, outcome: outcome, at: now)
-        replaceBase(index, after, at: now)
-        return outcome
+        guard agents[index].base !== change.after else { return change.outcome }
+        agents[index].base = change.after
+        // Another map of its own is in force; roll-outs lay their candidates over it.
+        if members[index] == nil {
+            agents[index].maps = change.after
+        } else if arrived.candidateOf == nil {
+            _ = decide(index, delayed: false, at: now)
+        }
+        return change.outcome
     }
 
-    /// Another map of its own is in force; roll-outs lay their candidates over it.
-    private mutating func replaceBase(_ index: Int, _ maps: SimulatedMaps, at now: Int64) {
-        guard agents[index].base !== maps else { return }
-        agents[index].base = maps
-        agents[index].refusedCandidates = []
-        agents[index].maps = maps
-        if !agents[index].rollouts.isEmpty { _ = decide(index, delayed: false, at: now) }
+    /// What follows of a change of maps: once for all that have them.
+    mutating func change(
+        _ maps: SimulatedMaps, _ kind: Change.Kind, at now: Int64, _ make: (SimulatedMaps) -> Change
+    ) -> Change {
+        let key = Change.Key(maps: ObjectIdentifier(maps), kind: kind)
+        if let known = changes[key] { return known }
+        if changes.count >= Self.mostChanges { changes = [:] }
+        let change = make(maps)
+        changes[key] = change
+        return change
     }
 
     /// The entries of the map that the broker keeps for a group, or that was in force from the beginning.
@@ -235,6 +264,7 @@ struct SimulatedFleet: Sendable {
         let lost = AgentState.Cause(nil, "the broker ended the connection", at: agents[index].clock(at: now))
         var steps = [FleetStep.publish(state(index, .birth, last: isFirst ? nil : lost, at: now), by: index)]
         takeStanding(index, at: now)
+        members[index]?.connected(isNewSession: true, at: now)
         takeStandingRollouts(index, at: now)
         steps.append(health(index, at: now))
         steps += documents(index)
@@ -316,6 +346,9 @@ struct SimulatedFleet: Sendable {
             case .health where agents[index].isReachable && agents[index].healthDue == entry.due:
                 steps.append(health(index, at: entry.due))
                 scheduleHealth(index, after: entry.due)
+                if members[index]?.isSilent(agents[index].maps.layers, at: entry.due) == true {
+                    steps += decide(index, delayed: true, at: entry.due)
+                }
             case .health: break
             case .lost: steps += lost(index, at: entry.due)
             case .returned where plan.hasOwnSessions: steps.append(.connect(index))
@@ -339,7 +372,14 @@ struct SimulatedFleet: Sendable {
                 scheduleNext(.failure, after: entry.due)
             }
         }
-        taken = taken.filter { now - $0.value.at <= Self.shared }
+        for index in busy.sorted() { steps += perform(index, at: now) { $0.timePassed(at: $1) } }
+        // A document that comes again later is one more decision; candidates are taken one by one as stages go.
+        changes = changes.filter { change in
+            if case .document(_, let key, _, _) = change.key.kind, MapRecord.group(ofCandidate: key) == nil {
+                return now - change.value.at <= Self.shared
+            }
+            return true
+        }
         return steps
     }
 
@@ -425,9 +465,8 @@ struct SimulatedFleet: Sendable {
         let agent = agents[index]
         let name = plan.name(index)
         let (clock, since) = (agent.clock(at: now), agent.clock(at: agent.started))
-        func ended(_ status: String, _ count: UInt32) -> [(String, JSONValue)] {
-            count == 0 ? [] : [(status, .int(Int64(count)))]
-        }
+        let (received, duplicates, rejected) = commands[index]?.counters ?? (0, 0, 0)
+        let ended = (commands[index]?.counts ?? [:]).map { ($0.key.rawValue, JSONValue.int($0.value)) }
         let override = overrides[index].flatMap { clock < $0.until ? $0 : nil }
         var opens: [JSONValue] = []
         if agent.opened > 0 || agent.unopened > 0 {
@@ -449,12 +488,9 @@ struct SimulatedFleet: Sendable {
         health.broker = plan.broker
         health.checks = checks(index, at: clock, since: since)
         health.counters = [
-            "connects": .int(Int64(agent.connects)), "received": .int(Int64(agent.received)),
-            "duplicates": 0, "refused": 0,
-            "ended": .object(
-                Dictionary(
-                    uniqueKeysWithValues: ended("ok", agent.succeeded)
-                        + ended("rejected", agent.rejected) + ended("failed", agent.failed))),
+            "connects": .int(Int64(agent.connects)), "received": .int(received),
+            "duplicates": .int(duplicates), "refused": .int(rejected),
+            "ended": .object(Dictionary(uniqueKeysWithValues: ended)),
             "events": .int(Int64(agent.sequence)), "eventsDropped": 0, "publishesRefused": 0,
             "messagesDropped": 0, "messagesSkipped": 0, "reportsDropped": 0,
         ]
@@ -493,9 +529,6 @@ struct SimulatedFleet: Sendable {
 
     // MARK: Changes
 
-    /// Changes an agent.
-    mutating func change(_ index: Int, _ body: (inout SimulatedAgent) -> Void) { body(&agents[index]) }
-
     /// A document came on a topic of a map: agents that are away get it when they come back.
     mutating func keep(_ payload: [UInt8], for audience: Audience) { standing[audience] = payload }
 
@@ -521,4 +554,22 @@ enum FleetStep: Sendable {
     case connect(Int)
     /// Ends the agent's own session without a goodbye: the broker publishes the will.
     case drop(Int)
+}
+
+/// An open, a call or a move that a simulated agent carries out.
+struct SimulatedCommand: Sendable {
+    /// What tells it from others that run.
+    struct Key: Hashable, Sendable {
+        var agent: Int
+        var sequence: Int64
+    }
+
+    var agent: Int
+    /// The agent's name.
+    var name: String
+    var turn: SimulatedCommands.Turn
+    /// Those under which it runs.
+    var maps: SimulatedMaps
+
+    var key: Key { Key(agent: agent, sequence: turn.sequence) }
 }

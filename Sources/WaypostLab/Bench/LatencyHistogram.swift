@@ -1,13 +1,13 @@
 /// How often each latency occurred, in 64 steps per power of two: a quantile is off by 1.6 % at most, and a run of
 /// any length takes the same memory.
-struct LatencyHistogram: Sendable {
+package struct LatencyHistogram: Sendable {
     private static let bits = 6
     private static let steps = 1 << bits
 
     private var counts = [Int](repeating: 0, count: (64 - bits + 1) * steps)
     private(set) var count = 0
     /// The longest, in microseconds.
-    private(set) var maximum: Int64 = 0
+    package private(set) var maximum: Int64 = 0
 
     /// Counts a latency in microseconds; a negative one counts as 0.
     mutating func record(_ microseconds: Int64) {
@@ -18,7 +18,7 @@ struct LatencyHistogram: Sendable {
     }
 
     /// The latency in microseconds that the share `share` of all, 0 to 1, did not exceed; 0 when there is none.
-    func quantile(_ share: Double) -> Int64 {
+    package func quantile(_ share: Double) -> Int64 {
         let rank = max(1, Int((Double(count) * min(max(share, 0), 1)).rounded(.up)))
         var seen = 0
         for (bucket, count) in counts.enumerated() {

@@ -1,12 +1,12 @@
-import MQTTLink
+package import MQTTLink
 import Threading
 import Waypost
 import WaypostBackend
-import WaypostMessages
+package import WaypostMessages
 
 /// Sends commands and takes the replies, on the link's thread as far as it can: a task for each would measure itself.
-final class BenchLoad: MQTTLinkDelegate {
-    struct Settings: Sendable {
+package final class BenchLoad: MQTTLinkDelegate {
+    package struct Settings: Sendable {
         var agent: String
         var sender: String
         var topics: Topics
@@ -17,9 +17,23 @@ final class BenchLoad: MQTTLinkDelegate {
         var count: Int?
         /// How long commands are sent.
         var duration: Duration?
+
+        package init(
+            agent: String, sender: String, topics: Topics, operation: Command.Operation, qos: QoS,
+            pace: BenchPace, count: Int?, duration: Duration?
+        ) {
+            self.agent = agent
+            self.sender = sender
+            self.topics = topics
+            self.operation = operation
+            self.qos = qos
+            self.pace = pace
+            self.count = count
+            self.duration = duration
+        }
     }
 
-    enum Phase: Sendable {
+    package enum Phase: Sendable {
         case connecting
         case running
         /// Nothing more is sent.
@@ -51,29 +65,29 @@ final class BenchLoad: MQTTLinkDelegate {
     private let state = Guarded(State())
     private let publish = Callback<[OutgoingMessage], Void> { _ in }
 
-    init(_ settings: Settings) {
+    package init(_ settings: Settings) {
         self.settings = settings
         replyTopic = settings.topics.reply(of: settings.agent, to: settings.sender)
         commandTopic = settings.topics.command(to: .agent(settings.agent), from: settings.sender)
     }
 
     /// Where the replies come.
-    var filter: String { replyTopic }
-    var tally: BenchTally { state.withLock { $0.tally } }
-    var phase: Phase { state.withLock { $0.phase } }
+    package var filter: String { replyTopic }
+    package var tally: BenchTally { state.withLock { $0.tally } }
+    package var phase: Phase { state.withLock { $0.phase } }
     /// How long this process did not run meanwhile.
-    var stoodStill: Duration { state.withLock { $0.clock.stoodStill } }
+    package var stoodStill: Duration { state.withLock { $0.clock.stoodStill } }
 
     /// Sets how messages are published; nothing is sent before.
-    func publishes(by publish: @escaping @Sendable ([OutgoingMessage]) -> Void) {
+    package func publishes(by publish: @escaping @Sendable ([OutgoingMessage]) -> Void) {
         self.publish.set(publish)
     }
 
     /// Sends nothing more.
-    func stop() { state.withLock { $0.isStopped = true } }
+    package func stop() { state.withLock { $0.isStopped = true } }
 
     /// Whether all is sent and either answered, or silent for `limit`.
-    func isOver(silentFor limit: Duration) -> Bool {
+    package func isOver(silentFor limit: Duration) -> Bool {
         state.withLock { state in
             let now = state.clock.now()
             return isComplete(state, at: now) && (state.tally.open == 0 || now - state.news > limit)
@@ -81,7 +95,7 @@ final class BenchLoad: MQTTLinkDelegate {
     }
 
     /// Whether nothing has come for `limit` although something is awaited: the window is full of what is lost.
-    func isStuck(after limit: Duration) -> Bool {
+    package func isStuck(after limit: Duration) -> Bool {
         state.withLock { $0.tally.open > 0 && $0.clock.now() - $0.news > limit }
     }
 
@@ -93,7 +107,7 @@ final class BenchLoad: MQTTLinkDelegate {
     }
 
     /// Sends what is due, as far as the window allows.
-    func pump() {
+    package func pump() {
         let numbers = state.withLock { state -> Range<Int> in
             let now = state.clock.now()
             guard case .running = state.phase, !isComplete(state, at: now) else { return 0..<0 }
@@ -124,7 +138,7 @@ final class BenchLoad: MQTTLinkDelegate {
 
     // MARK: The link
 
-    func linkDidConnect(_ connection: Connection) {
+    package func linkDidConnect(_ connection: Connection) {
         let refused = connection.subscriptions.first { !$0.isGranted }
         state.withLock { state in
             state.news = state.clock.now()
@@ -138,7 +152,7 @@ final class BenchLoad: MQTTLinkDelegate {
         pump()
     }
 
-    func link(received batch: [MQTTMessage]) -> BatchDecision {
+    package func link(received batch: [MQTTMessage]) -> BatchDecision {
         let replies = batch.compactMap { message -> (Int, Reply)? in
             guard message.topic == replyTopic, let json = message.json, let reply = try? Reply(json),
                 reply.status != .accepted, reply.id.hasPrefix(run),
@@ -155,7 +169,7 @@ final class BenchLoad: MQTTLinkDelegate {
         return .acknowledge
     }
 
-    func link(settled receipts: [PublishReceipt]) {
+    package func link(settled receipts: [PublishReceipt]) {
         let refused = receipts.compactMap { receipt -> (Int, String)? in
             switch receipt.result {
             case .acknowledged, .lost: nil
@@ -167,7 +181,7 @@ final class BenchLoad: MQTTLinkDelegate {
         state.withLock { state in for (number, why) in refused { state.tally.refused(number, why) } }
     }
 
-    func linkDidDisconnect(_ reason: DisconnectReason) {
+    package func linkDidDisconnect(_ reason: DisconnectReason) {
         state.withLock { $0.phase = .ended(reason) }
     }
 }

@@ -1,0 +1,96 @@
+import MQTTLink
+import Waypost
+import WaypostMessages
+
+/// Reads a command as far as it can be stored: length, JSON, signature, fields and clock.
+struct CommandReader: Sendable {
+    /// What was read; the command itself may be one that is stored and answered without being run.
+    struct Read {
+        var id: String
+        var trace: String?
+        var header: Result<CommandHeader, Failure>
+        /// What it asks for; nil when that can't be read.
+        var operation: Command.Operation?
+        /// By what it is recognised, see `Command.content(of:_:)`.
+        var content: [UInt8]
+        /// Why its signatures are not accepted.
+        var fault: Failure?
+    }
+
+    /// A sender's clock may be ahead by this much, in milliseconds.
+    private static let maximumSkew: Int64 = 30_000
+
+    let limits: AgentLimits
+    let trusted: TrustedKeys
+    let mustBeSigned: Bool
+
+    /// - Parameter isStored: no signature is checked of what is not going to be stored.
+    /// - Throws: ``Failure`` for what can't be answered: too long, no JSON, without an id.
+    func read(
+        _ message: MQTTMessage, for audience: Audience, from sender: String, isStored: Bool, at now: Int64,
+        isClockCorrect: Bool
+    ) throws(Failure) -> Read {
+        guard message.payload.count <= limits.commandBytes else {
+            throw Failure(
+                .tooLarge,
+                "a command has at most \(limits.commandBytes) bytes; found \(message.payload.count)")
+        }
+        let payload =
+            isStored
+            ? try CommandPayload(
+                message.payload, limits: limits.json, trusted: trusted, mustBeSigned: mustBeSigned,
+                for: audience, from: sender, arrival: isClockCorrect ? now : nil)
+            : try CommandPayload(stored: message.payload, limits: limits.json)
+        let id = try Command.id(in: payload.fields)
+        let decoded = Result { () throws(Failure) in
+            try Command(id: id, fields: payload.fields, arrival: now)
+        }
+        let operation = try? decoded.get().operation
+        let header = Result { () throws(Failure) in
+            let command = try decoded.get()
+            try check(command, at: now, isClockCorrect: isClockCorrect)
+            return CommandHeader(command)
+        }
+        return Read(
+            id: id, trace: payload.fields["trace"]?.stringValue, header: header, operation: operation,
+            content: Command.content(of: payload.fields, operation), fault: payload.fault)
+    }
+
+    /// Why a command is not stored unless its id is known already.
+    ///
+    /// What is rejected here may come again under the same id: it was not kept.
+    ///
+    /// - Parameters:
+    ///   - busy: the refusal of a sender that sends too much.
+    ///   - waiting: commands that wait or run at this moment.
+    func refusal(
+        of message: MQTTMessage, busy: Failure?, isOutboxFull: Bool, waiting: Int
+    ) -> Failure? {
+        if message.retain {
+            return Failure(
+                .retainedCommand, "commands are never retained; clear the topic \(message.topic)")
+        }
+        if let busy { return busy }
+        if isOutboxFull {
+            return Failure(.outbox, "the outbox is full; reports must reach the broker first")
+        }
+        return waiting >= limits.waitingCommands
+            ? Failure(.busy, "\(limits.waitingCommands) commands are already waiting") : nil
+    }
+
+    private func check(_ command: Command, at now: Int64, isClockCorrect: Bool) throws(Failure) {
+        guard isClockCorrect || !command.hasAbsoluteExpiry else {
+            // A signature holds only until a time.
+            let advice =
+                mustBeSigned
+                ? "set it: a signed command has an exp"
+                : "set it, or send the command with a ttl instead of exp"
+            throw Failure(.clock, "the agent's clock is wrong; \(advice)")
+        }
+        guard isClockCorrect else { return }
+        if let at = command.at, at > now + Self.maximumSkew {
+            throw Failure(
+                .clockSkew, "the sender's clock is \(TimeText.span(at - now)) ahead of the agent's")
+        }
+    }
+}
