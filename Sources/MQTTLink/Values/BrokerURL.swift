@@ -41,16 +41,27 @@ public struct BrokerURL: Sendable, Hashable, CustomStringConvertible {
 
     /// Reads a URL; the port is 1883 or 8883 (with TLS) unless given.
     public init(_ text: String) throws(BrokerURLError) {
-        // By bytes throughout: what combines with a mark of the URL makes no other mark of it.
-        func fault(_ reason: String) -> BrokerURLError {
+        do throws(Fault) {
+            try self.init(bytes: Array(text.utf8))
+        } catch {
             let shown = text.utf8.lastIndex(of: UInt8(ascii: "@")).map { text.utf8[$0...].dropFirst() }
-            return BrokerURLError(
-                text: String(decoding: shown ?? text.utf8[...], as: UTF8.self), reason: reason)
+            throw BrokerURLError(
+                text: String(decoding: shown ?? text.utf8[...], as: UTF8.self), reason: error.reason)
         }
-        let bytes = Array(text.utf8)
+    }
+
+    /// What is wrong with a URL, before it is shown without a password.
+    private struct Fault: Error {
+        var reason: String
+
+        init(_ reason: String) { self.reason = reason }
+    }
+
+    /// By bytes throughout: what combines with a mark of the URL makes no other mark of it.
+    private init(bytes: [UInt8]) throws(Fault) {
         guard let mark = bytes.firstIndex(of: UInt8(ascii: ":")), bytes[mark...].starts(with: "://".utf8)
         else {
-            throw fault("it has no scheme")
+            throw Fault("it has no scheme")
         }
         var rest = bytes[(mark + 3)...]
         switch String(decoding: bytes[..<mark], as: UTF8.self).lowercased() {
@@ -59,48 +70,52 @@ public struct BrokerURL: Sendable, Hashable, CustomStringConvertible {
         case "unix", "mqtt+unix":
             // 107: what fits into sun_path with its NUL.
             guard rest.first == UInt8(ascii: "/"), rest.count <= 107, !rest.contains(0) else {
-                throw fault("the path of a socket must be absolute and have at most 107 bytes")
+                throw Fault("the path of a socket must be absolute and have at most 107 bytes")
             }
             (transport, host, port) = (.unix, String(decoding: rest, as: UTF8.self), 0)
             return
-        case let scheme: throw fault("its scheme is \(scheme)")
+        case let scheme: throw Fault("its scheme is \(scheme)")
         }
         guard !rest.contains(UInt8(ascii: "@")) else {
-            throw fault("a user name or a password does not belong in the URL")
+            throw Fault("a user name or a password does not belong in the URL")
         }
         if rest.last == UInt8(ascii: "/") { rest = rest.dropLast() }
         guard !rest.contains(where: { "/?#".utf8.contains($0) }) else {
-            throw fault("a path or a query follows the host")
+            throw Fault("a path or a query follows the host")
         }
         let portText: ArraySlice<UInt8>?
-        if rest.first == UInt8(ascii: "[") {
-            guard let end = rest.firstIndex(of: UInt8(ascii: "]")) else {
-                throw fault("a bracket is not closed")
-            }
-            host = String(decoding: rest[..<end].dropFirst(), as: UTF8.self)
-            let tail = rest[(end + 1)...]
-            guard tail.isEmpty || tail.first == UInt8(ascii: ":") else {
-                throw fault("something follows the bracket")
-            }
-            portText = tail.isEmpty ? nil : tail.dropFirst()
-        } else {
-            let parts = rest.split(separator: UInt8(ascii: ":"), omittingEmptySubsequences: false)
-            guard parts.count <= 2 else { throw fault("an IPv6 address must be in brackets") }
-            host = String(decoding: parts.first ?? [], as: UTF8.self)
-            portText = parts.count == 2 ? parts[1] : nil
-        }
-        guard !host.isEmpty, host.utf8.count <= 255 else { throw fault("its host must have 1 to 255 bytes") }
+        (host, portText) = try Self.hostAndPort(rest)
+        guard !host.isEmpty, host.utf8.count <= 255 else { throw Fault("its host must have 1 to 255 bytes") }
         guard host.utf8.allSatisfy({ $0 > 0x20 && $0 != 0x7F }) else {
-            throw fault("its host has a blank or a control character")
+            throw Fault("its host has a blank or a control character")
         }
         guard let portText else {
             port = transport == .tls ? 8883 : 1883
             return
         }
         guard let number = UInt16(String(decoding: portText, as: UTF8.self)), number > 0 else {
-            throw fault("its port must be 1 to 65535")
+            throw Fault("its port must be 1 to 65535")
         }
         port = number
+    }
+
+    private static func hostAndPort(
+        _ rest: ArraySlice<UInt8>
+    ) throws(Fault) -> (host: String, port: ArraySlice<UInt8>?) {
+        if rest.first == UInt8(ascii: "[") {
+            guard let end = rest.firstIndex(of: UInt8(ascii: "]")) else {
+                throw Fault("a bracket is not closed")
+            }
+            let tail = rest[(end + 1)...]
+            guard tail.isEmpty || tail.first == UInt8(ascii: ":") else {
+                throw Fault("something follows the bracket")
+            }
+            let host = String(decoding: rest[..<end].dropFirst(), as: UTF8.self)
+            return (host, tail.isEmpty ? nil : tail.dropFirst())
+        }
+        let parts = rest.split(separator: UInt8(ascii: ":"), omittingEmptySubsequences: false)
+        guard parts.count <= 2 else { throw Fault("an IPv6 address must be in brackets") }
+        return (String(decoding: parts.first ?? [], as: UTF8.self), parts.count == 2 ? parts[1] : nil)
     }
 
     /// The URL in full, port included.

@@ -90,14 +90,7 @@ package struct RelocationPlan: Sendable {
                     if let fault = rule.fault {
                         faults.append((place, fault))
                     } else {
-                        if let earlier = origins.add(rule, at: rule.origin.key),
-                            earlier.origin.shown != rule.origin.shown
-                        {
-                            throw RelocationError(
-                                .badField, layer: nil, index: index, field: "orginPath",
-                                detail: "\(rule.origin.shown) differs only by case from the origin of entry "
-                                    + "\(earlier.place.index + 1)", others: [earlier.place])
-                        }
+                        try Self.add(rule, to: &origins)
                     }
                 } catch {
                     try refusals.add(error.inLayer(layer.name))
@@ -106,12 +99,7 @@ package struct RelocationPlan: Sendable {
             origins.endLayer(&hidden)
             paths.endLayer(&hidden)
         }
-        let order = Dictionary(
-            layers.enumerated().map { ($1.name, $0) }, uniquingKeysWith: { first, _ in first })
-        func isEarlier(_ first: Place?, _ second: Place?) -> Bool {
-            guard let first, let second else { return false }
-            return (order[first.layer] ?? 0, first.index) < (order[second.layer] ?? 0, second.index)
-        }
+        let isEarlier = Self.order(of: layers)
         self.paths = paths.all.sorted { isEarlier($0.first?.place, $1.first?.place) }
         try index(origins.all.sorted { isEarlier($0.first?.place, $1.first?.place) }, language, &steps)
         try checkPatterns(language, &steps)
@@ -122,6 +110,28 @@ package struct RelocationPlan: Sendable {
         try chains.check()
         steps = chains.steps
         effort = 100 - 100 * steps.left / allowed.left
+    }
+
+    /// Whether one place comes before another: by layer, then by entry.
+    private static func order(of layers: [RelocationLayer]) -> (Place?, Place?) -> Bool {
+        let order = Dictionary(
+            layers.enumerated().map { ($1.name, $0) }, uniquingKeysWith: { first, _ in first })
+        return { first, second in
+            guard let first, let second else { return false }
+            return (order[first.layer] ?? 0, first.index) < (order[second.layer] ?? 0, second.index)
+        }
+    }
+
+    private static func add(
+        _ rule: RelocationRule, to origins: inout RelocationAlternatives<RelocationRule>
+    ) throws(RelocationError) {
+        guard let earlier = origins.add(rule, at: rule.origin.key),
+            earlier.origin.shown != rule.origin.shown
+        else { return }
+        throw RelocationError(
+            .badField, layer: nil, index: rule.place.index, field: "orginPath",
+            detail: "\(rule.origin.shown) differs only by case from the origin of entry "
+                + "\(earlier.place.index + 1)", others: [earlier.place])
     }
 
     private mutating func index(

@@ -164,18 +164,7 @@ extension RouterState {
         deletions = []
         guard !plan.paths.isEmpty else { return [] }
         var inactive: [RelocationReport.Inactive] = []
-        let chosen = plan.paths.compactMap { alternatives in
-            alternatives.first { rule in
-                switch rule.condition?.answer(context) {
-                case nil, .yes: return true
-                case .no: return false
-                case .depends:
-                    inactive.append(
-                        rule.place.inactive("only a redirect can depend on the time or on a parameter"))
-                    return false
-                }
-            }
-        }
+        let chosen = chosenPaths(&inactive)
         for deletion in chosen where deletion.className == nil {
             guard let pattern = try? base.pattern(deletion.pattern), routes.remove(pattern) else {
                 inactive.append(deletion.place.inactive("no route \(deletion.pattern) is registered"))
@@ -218,6 +207,22 @@ extension RouterState {
             }
         }
         return inactive
+    }
+
+    /// Of each path the first rule whose condition holds.
+    private func chosenPaths(_ inactive: inout [RelocationReport.Inactive]) -> [RelocationPathRule] {
+        plan.paths.compactMap { alternatives in
+            alternatives.first { rule in
+                switch rule.condition?.answer(context) {
+                case nil, .yes: return true
+                case .no: return false
+                case .depends:
+                    inactive.append(
+                        rule.place.inactive("only a redirect can depend on the time or on a parameter"))
+                    return false
+                }
+            }
+        }
     }
 
     /// The entry that took away the route of a URL that no route matches now; nil when none did.

@@ -40,18 +40,8 @@ extension Store {
                 }
                 let transaction = Transaction(database: db)
                 let values = try transaction.removeDamagedValues()
-                try transaction.keepEpoch(above: continuity.epoch)
-                if isNew || gap != nil {
-                    try transaction.liftEpoch()
-                    // What the broker sends again may have been running.
-                    if gap != nil { try transaction.setStoppedCleanly(false) }
-                }
-                guard var marker = try transaction.marker() else {
-                    throw StoreError(.corrupt, path: path, detail: "its marker is damaged")
-                }
-                marker.commits += 1
-                marker.epoch = try transaction.epoch()
-                try transaction.save(marker)
+                let marker = try transaction.countStart(
+                    path, after: continuity.epoch, isNew: isNew, isGap: gap != nil)
                 return Opened(
                     database: db, marker: marker, pageSize: try db.integer("PRAGMA page_size"),
                     repairs: [gap, repair, values].compactMap(\.self))
@@ -79,5 +69,26 @@ extension Store {
             }
         }
         throw StoreError.damaged(path, found)
+    }
+}
+
+extension Store.Transaction {
+    /// Counts the first commit of a start, with an epoch above the one before.
+    ///
+    /// - Parameter isGap: whether commits of the last start are missing.
+    fileprivate func countStart(
+        _ path: String, after epoch: Int64, isNew: Bool, isGap: Bool
+    ) throws -> StateMarker {
+        try keepEpoch(above: epoch)
+        if isNew || isGap { try liftEpoch() }
+        // What the broker sends again may have been running.
+        if isGap { try setStoppedCleanly(false) }
+        guard var marker = try marker() else {
+            throw StoreError(.corrupt, path: path, detail: "its marker is damaged")
+        }
+        marker.commits += 1
+        marker.epoch = try self.epoch()
+        try save(marker)
+        return marker
     }
 }

@@ -74,11 +74,10 @@ package struct FailureReader {
                         gaps.unread += 1
                         continue
                     }
-                    guard report.last >= oldest,
-                        query.holds(
-                            for: report.event, of: answer.agent, code: report.code, isReport: true,
-                            now: answer.reply.at)
-                    else { continue }
+                    let isWanted = query.holds(
+                        for: report.event, of: answer.agent, code: report.code, isReport: true,
+                        now: answer.reply.at)
+                    guard isWanted, report.last >= oldest else { continue }
                     each(Found(agent: answer.agent, report: report, json: json, clockError: clockError))
                 }
                 gaps.damaged += min(max(0, result["damaged"]?.boundedInt ?? 0), 1_000)

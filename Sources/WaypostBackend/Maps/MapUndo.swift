@@ -184,19 +184,7 @@ package struct MapUndoer {
         }
         // Those that have not taken the newest yet have nothing to undo.
         let newest = retained.map == nil || !isTaken ? known : taken
-        if let revision {
-            let kept = newest.map { ($0.agent, $0.revisions.first { $0.revision == revision }) }
-            guard kept.contains(where: { $0.1 != nil }) else {
-                let kept = Set(newest.flatMap { $0.revisions.compactMap(\.revision) }).sorted(by: >)
-                throw BackendError(
-                    .notSent,
-                    "no member of \(layer) keeps rev \(revision); kept are "
-                        + kept.map(String.init).joined(separator: ", "))
-            }
-            let document = try agreed(kept, of: newest, "under rev \(revision)")
-            return MapUndo(
-                entries: try await entries(of: document, layer), revision: next, origin: document.value.shown)
-        }
+        if let revision { return try await undoGroup(to: revision, of: newest, layer, next) }
         let others = newest.count { !$0.isFirst }
         if others == 0 || (others == 1 && newest.count > 2) {
             return MapUndo(entries: [], revision: next, origin: "no map")
@@ -207,6 +195,22 @@ package struct MapUndoer {
         let before = try agreed(newest.map { ($0.agent, $0.previous) }, of: newest, "before \(last.shown)")
         return MapUndo(
             entries: try await entries(of: before, layer), revision: next, origin: before.value.shown)
+    }
+
+    private func undoGroup(
+        to revision: Int64, of members: [LayerHistory], _ layer: String, _ next: Int64
+    ) async throws -> MapUndo {
+        let kept = members.map { ($0.agent, $0.revisions.first { $0.revision == revision }) }
+        guard kept.contains(where: { $0.1 != nil }) else {
+            let kept = Set(members.flatMap { $0.revisions.compactMap(\.revision) }).sorted(by: >)
+            throw BackendError(
+                .notSent,
+                "no member of \(layer) keeps rev \(revision); kept are "
+                    + kept.map(String.init).joined(separator: ", "))
+        }
+        let document = try agreed(kept, of: members, "under rev \(revision)")
+        return MapUndo(
+            entries: try await entries(of: document, layer), revision: next, origin: document.value.shown)
     }
 
     private func nextRevision(of members: [LayerHistory], _ retained: Retained) throws -> Int64 {

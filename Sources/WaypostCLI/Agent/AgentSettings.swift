@@ -26,15 +26,11 @@ struct AgentSettings: Sendable {
             throw CommandError(
                 .usage, "agent \(agent.debugDescription) must be 1 to 64 characters of A-Z a-z 0-9 _ -")
         }
-        let letter = try await settings.text("log-level") ?? "i"
-        guard let level = LogLevel(letter: letter) else {
-            throw CommandError(
-                .usage, "log-level must be one of v d i w e f; found \(letter.debugDescription)")
+        let level = try await Self.choice("log-level", .info, "one of v d i w e f", in: settings) {
+            LogLevel(letter: $0)
         }
-        let durability = try await settings.text("durability") ?? Durability.full.rawValue
-        guard let durability = Durability(rawValue: durability) else {
-            throw CommandError(
-                .usage, "durability must be full, normal or off; found \(durability.debugDescription)")
+        let durability = try await Self.choice("durability", .full, "full, normal or off", in: settings) {
+            Durability(rawValue: $0)
         }
         let directory = try StateDirectory.standard(
             agent: agent, chosen: await settings.text("state"), environment: Invocation.current.environment)
@@ -62,16 +58,26 @@ struct AgentSettings: Sendable {
         }
         configuration.redactedKeys = try await settings.texts("redact-key")
         configuration.trust = try await Self.trust(settings)
-        let expired = try await settings.text("expired-maps") ?? MapExpiry.keep.rawValue
-        guard let expiry = MapExpiry(rawValue: expired) else {
-            throw CommandError(
-                .usage, "expired-maps must be keep or revert; found \(expired.debugDescription)")
+        configuration.mapExpiry = try await Self.choice("expired-maps", .keep, "keep or revert", in: settings)
+        {
+            MapExpiry(rawValue: $0)
         }
-        configuration.mapExpiry = expiry
         logLevel = level
         routes = try await settings.text("routes")
         isDemo = try await settings.flag("demo")
         metrics = try await settings.text("metrics")
+    }
+
+    /// A setting that is one of a few words.
+    private static func choice<Choice>(
+        _ name: String, _ standard: Choice, _ known: String, in settings: Settings,
+        _ read: (String) -> Choice?
+    ) async throws(CommandError) -> Choice {
+        guard let word = try await settings.text(name) else { return standard }
+        guard let choice = read(word) else {
+            throw CommandError(.usage, "\(name) must be \(known); found \(word.debugDescription)")
+        }
+        return choice
     }
 
     /// The lowest level of the agent's own lines: connects and disconnects are reported also when only warnings are published.

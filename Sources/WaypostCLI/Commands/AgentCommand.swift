@@ -65,29 +65,12 @@ struct AgentCommand: OperatorCommand {
             MetricsSystem.bootstrap(registry)
         }
         if invocation.ownsProcess { Store.countNoMemory() }
-        let router = try Self.router(settings, logger)
-        let agent: Agent
-        do {
-            agent = try Agent(settings.configuration, router: router, logger: logger)
-        } catch let error as AgentConfigurationError {
-            throw CommandError(.usage, error.description)
-        } catch let error as StoreError where error.needsPerson {
-            throw CommandError(.data, "start agent \(settings.configuration.agent): \(error)")
-        } catch {
-            throw CommandError(.failed, "start agent \(settings.configuration.agent): \(error)")
-        }
+        let agent = try Self.agent(settings, logger)
         try server?.start {
             agent.updateMetrics()
             return registry.text
         }
-        var socket: HealthSocket?
-        do {
-            socket = try HealthSocket(in: settings.configuration.stateDirectory)
-            try socket?.start { agent.localHealth }
-        } catch {
-            // The agent works without it.
-            logger.warning("waypost health cannot ask this agent: \(error)")
-        }
+        let socket = Self.healthSocket(settings, of: agent, logger)
         defer { socket?.remove() }
         let reload = AgentReload(
             agent: agent, before: settings, logger: logger, threshold: threshold, read: read)
@@ -96,6 +79,33 @@ struct AgentCommand: OperatorCommand {
         }
         defer { watch?.cancel() }
         try await Self.run(agent, logger)
+    }
+
+    private static func agent(_ settings: AgentSettings, _ logger: Logger) throws -> Agent {
+        let router = try router(settings, logger)
+        do {
+            return try Agent(settings.configuration, router: router, logger: logger)
+        } catch let error as AgentConfigurationError {
+            throw CommandError(.usage, error.description)
+        } catch {
+            let isForPerson = (error as? StoreError)?.needsPerson == true
+            throw CommandError(
+                isForPerson ? .data : .failed, "start agent \(settings.configuration.agent): \(error)")
+        }
+    }
+
+    /// What answers `waypost health`; the agent works without it.
+    private static func healthSocket(
+        _ settings: AgentSettings, of agent: Agent, _ logger: Logger
+    ) -> HealthSocket? {
+        var socket: HealthSocket?
+        do {
+            socket = try HealthSocket(in: settings.configuration.stateDirectory)
+            try socket?.start { agent.localHealth }
+        } catch {
+            logger.warning("waypost health cannot ask this agent: \(error)")
+        }
+        return socket
     }
 
     private static func router(_ settings: AgentSettings, _ logger: Logger) throws -> Router {

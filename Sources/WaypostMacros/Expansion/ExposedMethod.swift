@@ -87,8 +87,9 @@ struct ExposedMethod {
         }
         let arguments = attribute.arguments?.as(LabeledExprListSyntax.self)
         settings = PassedArguments(arguments, labels: ["selector", "idempotent"]).behind
-        guard isGood else { return nil }
-        guard Self.checkSelector(arguments, against: parameters.count, in: context) else { return nil }
+        guard isGood, Self.checkSelector(arguments, against: parameters.count, in: context) else {
+            return nil
+        }
     }
 
     /// `add(a:b:)`.

@@ -66,6 +66,28 @@ extension Fields {
         return id
     }
 
+    fileprivate func move() throws(Failure) -> NavigationMove {
+        let name = try required("action", text("action"))
+        guard NavigationMove.names.contains(name) else {
+            throw Failure(
+                .badField,
+                "action must be one of \(NavigationMove.names.joined(separator: " ")); found \(name.quoted)")
+        }
+        let tab = try integer("tab", in: 0...1_000)
+        guard let move = NavigationMove(name: name, tab: tab.map(Int.init)) else {
+            throw Failure(.badField, "tab is missing (0-based tab index)")
+        }
+        return move
+    }
+
+    fileprivate func level(_ name: String) throws(Failure) -> LogLevel {
+        let letter = try required(name, text(name))
+        guard let level = LogLevel(letter: letter) else {
+            throw Failure(.badField, "\(name) must be one of v d i w e f; found \(letter.quoted)")
+        }
+        return level
+    }
+
     fileprivate func arguments(_ name: String) throws(Failure) -> Command.Arguments {
         switch self[name] {
         case nil: .positional([])
@@ -91,18 +113,7 @@ extension Command.Operation {
                 method: try fields.required("method", fields.text("method")),
                 arguments: try fields.arguments("args"))
         case "navigate":
-            let name = try fields.required("action", fields.text("action"))
-            guard NavigationMove.names.contains(name) else {
-                throw Failure(
-                    .badField,
-                    "action must be one of \(NavigationMove.names.joined(separator: " ")); found \(name.quoted)"
-                )
-            }
-            let tab = try fields.integer("tab", in: 0...1_000)
-            guard let move = NavigationMove(name: name, tab: tab.map(Int.init)) else {
-                throw Failure(.badField, "tab is missing (0-based tab index)")
-            }
-            self = .navigate(move)
+            self = .navigate(try fields.move())
         case "cancel":
             self = .cancel(target: try fields.commandID("target"))
         case "failures":
@@ -114,13 +125,8 @@ extension Command.Operation {
             }
             self = .inspect(target: try fields.commandID("target"), sender: sender)
         case "log":
-            let letter = try fields.required("level", fields.text("level"))
-            guard let level = LogLevel(letter: letter) else {
-                throw Failure(
-                    .badField, "level must be one of v d i w e f; found \(letter.quoted)")
-            }
             self = .log(
-                level: level,
+                level: try fields.level("level"),
                 tag: try fields.text("tag"),
                 milliseconds: try fields.required(
                     "for", fields.integer("for", in: 1...Command.maximumLogDuration)))

@@ -44,73 +44,82 @@ extension RouteDescription {
             throw RouteImportError(
                 index: index, field: nil, detail: "a route should be an object but is \(json.kind)")
         }
-        func text(_ field: String) throws(RouteImportError) -> String? {
-            switch members[field] {
-            case nil, .null: return nil
-            case .string(let text): return text
-            case let other?:
-                throw RouteImportError(
-                    index: index, field: field, detail: "\(field) should be a string but is \(other.kind)")
-            }
-        }
-        guard let path = try text("path"), !path.isEmpty else {
+        let reader = Members(members: members, index: index)
+        guard let path = try reader.text("path"), !path.isEmpty else {
             throw RouteImportError(index: index, field: "path", detail: "path is missing")
         }
-        let className = try text("class")
-        let alias = try text("className")
-        var kind = RouteKind.page
-        if let name = try text("kind") {
-            guard let known = RouteKind(rawValue: name) else {
-                throw RouteImportError(
-                    index: index, field: "kind", detail: "kind \(name.cut(to: 64)) is unknown")
-            }
-            kind = known
-        }
-        var priority = 0
-        switch members["priority"] {
-        case nil, .null: break
-        case .int(let number): priority = Int(number)
-        case .string(let digits) where Int(digits) != nil: priority = Int(digits) ?? 0
-        case let other?:
-            throw RouteImportError(
-                index: index, field: "priority",
-                detail: "priority should be an integer but is \(other.text.cut(to: 64))")
-        }
-        func flag(_ field: String) throws(RouteImportError) -> Bool {
-            switch members[field] {
-            case nil, .null: return false
-            case .bool(let flag): return flag
-            case let other?:
-                throw RouteImportError(
-                    index: index, field: field, detail: "\(field) should be a bool but is \(other.kind)")
-            }
-        }
-        func object(_ field: String) throws(RouteImportError) -> [String: JSONValue] {
-            switch members[field] {
-            case nil, .null: return [:]
-            case .object(let values): return values
-            case let other?:
-                throw RouteImportError(
-                    index: index, field: field, detail: "\(field) should be an object but is \(other.kind)")
-            }
-        }
-        let defaults = try object("defaults").merging(try object("params")) { own, _ in own }
-        var converters: [String] = []
-        for name in members["converters"]?.arrayValue ?? [] {
-            guard let name = name.stringValue else {
-                throw RouteImportError(
-                    index: index, field: "converters",
-                    detail: "a converter should be a name but is \(name.kind)")
-            }
-            converters.append(name)
-        }
+        let className = try reader.text("class")
+        let alias = try reader.text("className")
         self.init(
-            path: path, className: className ?? alias ?? "", priority: priority, kind: kind,
-            takesDeeper: try flag("takesDeeper"), idempotent: try flag("idempotent"),
-            redirects: try flag("redirects"), converters: converters, metadata: try object("metadata"),
-            defaults: defaults,
+            path: path, className: className ?? alias ?? "", priority: try reader.priority(),
+            kind: try reader.kind(), takesDeeper: try reader.flag("takesDeeper"),
+            idempotent: try reader.flag("idempotent"), redirects: try reader.flag("redirects"),
+            converters: try reader.names("converters"), metadata: try reader.object("metadata"),
+            defaults: try reader.object("defaults").merging(try reader.object("params")) { own, _ in own },
             parameters: members["parameters"]?.arrayValue?.prefix(Self.maximumParameters)
                 .compactMap(RouteParameter.init) ?? [])
+    }
+
+    /// The members of one route.
+    private struct Members {
+        var members: [String: JSONValue]
+        var index: Int
+
+        func error(_ field: String, _ detail: String) -> RouteImportError {
+            RouteImportError(index: index, field: field, detail: detail)
+        }
+
+        /// - Parameter kind: what it should be, for people.
+        func value<Value>(
+            _ field: String, _ kind: String, _ read: (JSONValue) -> Value?
+        ) throws(RouteImportError) -> Value? {
+            guard let json = members[field], json != .null else { return nil }
+            guard let value = read(json) else {
+                throw error(field, "\(field) should be \(kind) but is \(json.kind)")
+            }
+            return value
+        }
+
+        func text(_ field: String) throws(RouteImportError) -> String? {
+            try value(field, "a string", \.stringValue)
+        }
+
+        func flag(_ field: String) throws(RouteImportError) -> Bool {
+            try value(field, "a bool") { if case .bool(let flag) = $0 { flag } else { nil } } ?? false
+        }
+
+        func object(_ field: String) throws(RouteImportError) -> [String: JSONValue] {
+            try value(field, "an object", \.objectValue) ?? [:]
+        }
+
+        func kind() throws(RouteImportError) -> RouteKind {
+            guard let name = try text("kind") else { return .page }
+            guard let kind = RouteKind(rawValue: name) else {
+                throw error("kind", "kind \(name.cut(to: 64)) is unknown")
+            }
+            return kind
+        }
+
+        func priority() throws(RouteImportError) -> Int {
+            switch members["priority"] {
+            case nil, .null: return 0
+            case .int(let number): return Int(number)
+            case .string(let digits) where Int(digits) != nil: return Int(digits) ?? 0
+            case let other?:
+                throw error("priority", "priority should be an integer but is \(other.text.cut(to: 64))")
+            }
+        }
+
+        func names(_ field: String) throws(RouteImportError) -> [String] {
+            var names: [String] = []
+            for name in members[field]?.arrayValue ?? [] {
+                guard let text = name.stringValue else {
+                    throw error(field, "a converter should be a name but is \(name.kind)")
+                }
+                names.append(text)
+            }
+            return names
+        }
     }
 }
 
