@@ -237,3 +237,21 @@ package struct HandlerStart: Sendable {
         self.subject = subject
     }
 }
+
+/// What a program is asked before something happens, as a router or a registry keeps it: a hook or an interceptor.
+struct Hook<Subject: Sendable, Decision: Sendable>: Sendable {
+    let id: UInt64
+    /// Its name in outcomes and logs.
+    let name: String
+    /// How long it may take; nil for as long as its caller waits.
+    let deadline: Duration?
+    let work: HandlerBody<Subject, Decision>
+
+    /// What it decides, or why it does not.
+    nonisolated(nonsending) func decide(
+        on subject: Subject, clock: any Clock<Duration>, scope: OpenScope
+    ) async -> Result<Decision, Failure> {
+        let limit = WorkLimit(deadline)
+        return await work.run(with: subject, limit, clock: clock, scope: scope).result(of: name, limit)
+    }
+}

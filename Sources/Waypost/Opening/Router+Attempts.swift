@@ -142,11 +142,9 @@ extension Router {
                 parameters: parent.parameters, hops: parent.hops, context: request.context,
                 metadata: matched.record.route.metadata, owner: self,
                 standardJumpType: parent.standardJumpType)
-            let timed = await interceptor.work.run(
-                with: asked, WorkLimit(interceptor.deadline), clock: configuration.clock, scope: state.scope)
-            switch timed {
-            case .finished(.success(.proceed)): continue
-            case .finished(.success(.rewrite(let changes))): parent.parameters.rewrite(changes)
+            switch await interceptor.hook.decide(on: asked, clock: configuration.clock, scope: state.scope) {
+            case .success(.proceed): continue
+            case .success(.rewrite(let changes)): parent.parameters.rewrite(changes)
             default: return false
             }
         }
@@ -174,11 +172,8 @@ extension Router {
     ) async -> OpenEvent? {
         while true {
             let seen = OpenGate.openings.load(ordering: .acquiring)
-            let limit = WorkLimit(interceptor.deadline)
-            let decision = await interceptor.work.run(
-                with: request, limit, clock: configuration.clock, scope: state.scope
-            ).result(of: interceptor.name, limit)
-            switch decision {
+            switch await interceptor.hook.decide(on: request, clock: configuration.clock, scope: state.scope)
+            {
             case .success(.proceed): return nil
             case .success(.rewrite(let changes)):
                 request.parameters.rewrite(changes)

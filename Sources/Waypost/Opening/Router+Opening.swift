@@ -159,11 +159,7 @@ extension Router {
         for hook in hooks {
             var pending = state.call
             pending.url = state.url.text
-            let limit = WorkLimit(hook.deadline)
-            let decision = await hook.work.run(
-                with: pending, limit, clock: configuration.clock, scope: state.scope
-            ).result(of: hook.name, limit)
-            switch decision {
+            switch await hook.decide(on: pending, clock: configuration.clock, scope: state.scope) {
             case .success(.proceed): continue
             case .success(.open(let url)):
                 notifyRedirect(pending.url, url, by: hook.name, pending.context.ref)

@@ -33,11 +33,8 @@ public enum InterceptorScope: Sendable, Hashable {
 
 /// An interceptor as the router keeps it.
 package struct Interceptor: Sendable {
-    let id: UInt64
-    package let name: String
+    let hook: Hook<RouteRequest, InterceptorDecision>
     let priority: Int
-    let deadline: Duration?
-    let work: HandlerBody<RouteRequest, InterceptorDecision>
     private let reach: Reach
     /// The patterns of the scope, read.
     package let patterns: [RoutePattern]
@@ -55,16 +52,13 @@ package struct Interceptor: Sendable {
 
     /// One whose patterns and URLs are read as by a router in this state.
     init(
-        id: UInt64, name: String, priority: Int, scope: InterceptorScope, deadline: Duration?,
-        work: HandlerBody<RouteRequest, InterceptorDecision>, for state: RouterState
+        _ hook: Hook<RouteRequest, InterceptorDecision>, priority: Int, scope: InterceptorScope,
+        for state: RouterState
     ) throws(RegistrationError) {
-        self.id = id
-        self.name = name
+        self.hook = hook
         self.priority = priority
         reach = .scope(scope)
         ignoresCase = state.configuration.ignoresCase
-        self.deadline = deadline
-        self.work = work
         var patterns: [RoutePattern] = []
         switch scope {
         case .all, .metadata: subtree = nil
@@ -87,16 +81,16 @@ package struct Interceptor: Sendable {
 
     /// One of a group.
     init(id: UInt64, _ added: RouteGroup.AddedInterceptor, deadline: Duration?) {
-        self.id = id
-        name = added.name
+        hook = Hook(id: id, name: added.name, deadline: added.deadline ?? deadline, work: added.work)
         priority = added.priority
-        self.deadline = added.deadline ?? deadline
-        work = added.work
         reach = .group(added.mark)
         patterns = []
         subtree = nil
         ignoresCase = false
     }
+
+    var id: UInt64 { hook.id }
+    package var name: String { hook.name }
 
     /// What guards a destination guards it also under a path that relocation added, and as the page of web URLs.
     func sees(_ matched: MatchedRoute, _ url: RouteURL) -> Bool {

@@ -31,13 +31,7 @@ public enum OpenHookDecision: Sendable, Hashable {
     case stop(reason: String)
 }
 
-/// A hook as the router keeps it.
-struct OpenHook: Sendable {
-    let id: UInt64
-    let name: String
-    let deadline: Duration?
-    let work: HandlerBody<PendingOpen, OpenHookDecision>
-}
+typealias OpenHook = Hook<PendingOpen, OpenHookDecision>
 
 extension Router {
     /// Adds a hook: it is asked once for each open, before anything else.
@@ -77,7 +71,12 @@ extension Router {
         _ work: HandlerBody<PendingOpen, OpenHookDecision>, _ name: String, _ deadline: Duration?
     ) -> RegistrationHandle {
         let deadline = deadline ?? configuration.interceptorDeadline
-        let id = addHook { OpenHook(id: $0, name: name, deadline: deadline, work: work) }
-        return RegistrationHandle { [weak self] in self?.removeHook(id) }
+        let id = update { state, number in
+            state.hooks.append(OpenHook(id: number, name: name, deadline: deadline, work: work))
+            return number
+        }
+        return RegistrationHandle { [weak self] in
+            self?.update { state, _ in state.hooks.removeAll { $0.id == id } }
+        }
     }
 }

@@ -250,17 +250,6 @@ public final class Router: RouteRegistrar, Sendable {
 
     // MARK: Intercepting
 
-    func addHook(_ hook: (UInt64) -> OpenHook) -> UInt64 {
-        update { state, number in
-            state.hooks.append(hook(number))
-            return number
-        }
-    }
-
-    func removeHook(_ id: UInt64) {
-        update { state, _ in state.hooks.removeAll { $0.id == id } }
-    }
-
     /// Adds an interceptor: it is asked after the route of an open was found, and before its handler runs.
     ///
     /// - Parameters:
@@ -298,10 +287,8 @@ public final class Router: RouteRegistrar, Sendable {
     ) throws(RegistrationError) -> RegistrationHandle {
         let deadline = deadline ?? configuration.interceptorDeadline
         let id = try update { (state, number) throws(RegistrationError) -> UInt64 in
-            let added = try Interceptor(
-                id: number, name: name, priority: priority, scope: scope, deadline: deadline, work: work,
-                for: state)
-            state.insert(added)
+            let hook = Hook(id: number, name: name, deadline: deadline, work: work)
+            state.insert(try Interceptor(hook, priority: priority, scope: scope, for: state))
             return number
         }
         return RegistrationHandle { [weak self] in

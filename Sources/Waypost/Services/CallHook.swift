@@ -34,13 +34,7 @@ public enum CallHookDecision: Sendable, Hashable {
     case stop(reason: String)
 }
 
-/// A hook as a registry keeps it.
-struct CallHook: Sendable {
-    let id: UInt64
-    let name: String
-    let deadline: Duration?
-    let work: HandlerBody<PendingCall, CallHookDecision>
-}
+typealias CallHook = Hook<PendingCall, CallHookDecision>
 
 /// How a call ended.
 enum CallOutcome: Sendable {
@@ -129,10 +123,7 @@ extension ServiceRegistry {
         let call = PendingCall(
             service: service, method: name, arguments: source.arguments, context: context)
         for hook in state.withLock(\.hooks) {
-            let limit = WorkLimit(hook.deadline)
-            let decision = await hook.work.run(with: call, limit, clock: clock, scope: scope)
-                .result(of: hook.name, limit)
-            switch decision {
+            switch await hook.decide(on: call, clock: clock, scope: scope) {
             case .success(.proceed): continue
             case .success(.stop(let reason)): return .intercepted(by: hook.name, reason: reason)
             case .failure(let failure): return .failed(failure)
