@@ -98,67 +98,33 @@ struct BenchCommand: OperatorCommand {
         let pace = try await BenchPace.find(
             for: agent, asked: rate, inFlight: inFlight, settings)
         if let note = pace.note { Terminal.note("waypost: \(note)") }
-        let load = BenchLoad(try loadSettings(settings, pace))
-        var configuration = settings.oneShot(clientID: "waypost-bench-\(Identifier.short())")
-        configuration.subscriptions = [Subscription(load.filter)]
-        configuration.queueLimit = max(configuration.queueLimit, inFlight * 2)
-        let link = MQTTLink(configuration: configuration, delegate: load)
-        load.publishes { [weak link] in link?.publish($0) }
-        link.start()
-        var interruption: (any Error)?
-        do {
-            try await drive(load, isPaced: pace.rate != nil)
-        } catch {
-            interruption = error
+        let showsProgress = !output.isJSON && Terminal.showsProgress
+        let bench = try bench(settings, pace)
+        let result = await bench.run(at: settings, silence: wait.duration) { tally in
+            guard showsProgress else { return }
+            Terminal.progress("\(tally.sent) sent, \(tally.answered) answered, \(Int(tally.throughput))/s")
         }
-        load.stop()
-        await link.stop(within: .seconds(1))
-        let report = BenchReport(tally: load.tally, agent: agent, isWhole: interruption == nil)
+        if showsProgress { Terminal.note("") }
+        let report = BenchReport(tally: result.tally, agent: agent, isWhole: result.interruption == nil)
         if report.tally.sent > 0 { show(report) }
-        if load.stoodStill > .zero {
+        if result.stoodStill > .zero {
             Terminal.note(
-                "waypost: this process was suspended for \(TimeText.span(load.stoodStill.microseconds / 1_000)); "
+                "waypost: this process was suspended for \(TimeText.span(result.stoodStill.microseconds / 1_000)); "
                     + "that time is not counted")
         }
-        if let interruption { throw interruption }
+        switch result.interruption {
+        case Bench.Stop.noBroker(let text)?: throw CommandError(.noBroker, text)
+        case Bench.Stop.refused(let text)?: throw CommandError(.failed, text)
+        case let other?: throw other
+        case nil: break
+        }
         guard report.isFlawless else { throw Exit.failed }
     }
 
-    /// Waits for the end of the run, keeping the rate and telling how far it is.
-    ///
-    /// - Throws: ``CommandError`` when there is no broker or it goes, `CancellationError` on Ctrl-C.
-    private func drive(_ load: BenchLoad, isPaced: Bool) async throws {
-        let showsProgress = !output.isJSON && Terminal.showsProgress
-        let begun = ContinuousClock.now
-        var nextProgress = begun + .seconds(1)
-        defer { if showsProgress { Terminal.note("") } }
-        while true {
-            try await Task.sleep(for: isPaced ? .milliseconds(1) : .milliseconds(20))
-            switch load.phase {
-            case .connecting:
-                guard ContinuousClock.now - begun < .seconds(10) else {
-                    throw CommandError(.noBroker, "no broker answered within 10 s")
-                }
-            case .running: load.pump()
-            case .refused(let why): throw CommandError(.failed, why)
-            case .ended(let reason): throw CommandError(.noBroker, "no broker: \(reason)")
-            }
-            if load.isOver(silentFor: wait.duration) || load.isStuck(after: wait.duration) { return }
-            if showsProgress, ContinuousClock.now >= nextProgress {
-                nextProgress = .now + .seconds(1)
-                let tally = load.tally
-                Terminal.progress(
-                    "\(tally.sent) sent, \(tally.answered) answered, \(Int(tally.throughput))/s")
-            }
-        }
-    }
-
-    private func loadSettings(_ settings: BackendConfiguration, _ pace: BenchPace) throws
-        -> BenchLoad.Settings
-    {
+    private func bench(_ settings: BackendConfiguration, _ pace: BenchPace) throws -> Bench {
         // At a pace that the agent sets, 10 000 could take minutes.
         let most = Int(min(10_000, self.rate == nil ? (pace.rate ?? .infinity) * 10 : .infinity))
-        return BenchLoad.Settings(
+        return Bench(
             agent: agent, sender: settings.name, topics: settings.topics,
             operation: try operation(),
             qos: qos == 0 ? .atMostOnce : .atLeastOnce, pace: pace,

@@ -1,39 +1,12 @@
-package import MQTTLink
+import MQTTLink
 import Threading
 import Waypost
 import WaypostBackend
-package import WaypostMessages
+import WaypostMessages
 
 /// Sends commands and takes the replies, on the link's thread as far as it can: a task for each would measure itself.
-package final class BenchLoad: MQTTLinkDelegate {
-    package struct Settings: Sendable {
-        var agent: String
-        var sender: String
-        var topics: Topics
-        var operation: Command.Operation
-        var qos: QoS
-        var pace: BenchPace
-        /// The last command's number plus one; nil when only time ends the run.
-        var count: Int?
-        /// How long commands are sent.
-        var duration: Duration?
-
-        package init(
-            agent: String, sender: String, topics: Topics, operation: Command.Operation, qos: QoS,
-            pace: BenchPace, count: Int?, duration: Duration?
-        ) {
-            self.agent = agent
-            self.sender = sender
-            self.topics = topics
-            self.operation = operation
-            self.qos = qos
-            self.pace = pace
-            self.count = count
-            self.duration = duration
-        }
-    }
-
-    package enum Phase: Sendable {
+final class BenchLoad: MQTTLinkDelegate {
+    enum Phase: Sendable {
         case connecting
         case running
         /// Nothing more is sent.
@@ -41,7 +14,7 @@ package final class BenchLoad: MQTTLinkDelegate {
         case refused(String)
     }
 
-    private struct State {
+    struct State {
         var tally = BenchTally()
         var phase = Phase.connecting
         var clock: BenchClock
@@ -59,35 +32,43 @@ package final class BenchLoad: MQTTLinkDelegate {
 
     /// The first part of all ids, so that replies to another run do not count.
     private let run = "b\(Identifier.short())-"
-    private let settings: Settings
-    private let replyTopic: String
+    private let settings: Bench
+    let replyTopic: String
     private let commandTopic: String
-    private let state = Guarded(State())
-    private let publish = Callback<[OutgoingMessage], Void> { _ in }
+    let state = Guarded(State())
+    let publish = Callback<[OutgoingMessage], Void> { _ in }
 
-    package init(_ settings: Settings) {
+    init(_ settings: Bench) {
         self.settings = settings
         replyTopic = settings.topics.reply(of: settings.agent, to: settings.sender)
         commandTopic = settings.topics.command(to: .agent(settings.agent), from: settings.sender)
     }
 
-    /// Where the replies come.
-    package var filter: String { replyTopic }
-    package var tally: BenchTally { state.withLock { $0.tally } }
-    package var phase: Phase { state.withLock { $0.phase } }
-    /// How long this process did not run meanwhile.
-    package var stoodStill: Duration { state.withLock { $0.clock.stoodStill } }
-
-    /// Sets how messages are published; nothing is sent before.
-    package func publishes(by publish: @escaping @Sendable ([OutgoingMessage]) -> Void) {
-        self.publish.set(publish)
+    /// Keeps the rate, and calls `progress` once a second.
+    func drive(silence: Duration, _ progress: (BenchTally) -> Void) async throws {
+        let begun = ContinuousClock.now
+        var nextProgress = begun + .seconds(1)
+        let pause = Duration.milliseconds(settings.pace.rate == nil ? 20 : 1)
+        while true {
+            try await Task.sleep(for: pause)
+            switch state.withLock({ $0.phase }) {
+            case .connecting:
+                guard ContinuousClock.now - begun < .seconds(10) else {
+                    throw Bench.Stop.noBroker("no broker answered within 10 s")
+                }
+            case .running: pump()
+            case .refused(let why): throw Bench.Stop.refused(why)
+            case .ended(let reason): throw Bench.Stop.noBroker("no broker: \(reason)")
+            }
+            if isOver(silentFor: silence) || isStuck(after: silence) { return }
+            guard ContinuousClock.now >= nextProgress else { continue }
+            nextProgress = .now + .seconds(1)
+            progress(state.withLock { $0.tally })
+        }
     }
 
-    /// Sends nothing more.
-    package func stop() { state.withLock { $0.isStopped = true } }
-
     /// Whether all is sent and either answered, or silent for `limit`.
-    package func isOver(silentFor limit: Duration) -> Bool {
+    private func isOver(silentFor limit: Duration) -> Bool {
         state.withLock { state in
             let now = state.clock.now()
             return isComplete(state, at: now) && (state.tally.open == 0 || now - state.news > limit)
@@ -95,7 +76,7 @@ package final class BenchLoad: MQTTLinkDelegate {
     }
 
     /// Whether nothing has come for `limit` although something is awaited: the window is full of what is lost.
-    package func isStuck(after limit: Duration) -> Bool {
+    private func isStuck(after limit: Duration) -> Bool {
         state.withLock { $0.tally.open > 0 && $0.clock.now() - $0.news > limit }
     }
 
@@ -107,7 +88,7 @@ package final class BenchLoad: MQTTLinkDelegate {
     }
 
     /// Sends what is due, as far as the window allows.
-    package func pump() {
+    private func pump() {
         let numbers = state.withLock { state -> Range<Int> in
             let now = state.clock.now()
             guard case .running = state.phase, !isComplete(state, at: now) else { return 0..<0 }
@@ -138,13 +119,13 @@ package final class BenchLoad: MQTTLinkDelegate {
 
     // MARK: The link
 
-    package func linkDidConnect(_ connection: Connection) {
+    func linkDidConnect(_ connection: Connection) {
         let refused = connection.subscriptions.first { !$0.isGranted }
         state.withLock { state in
             state.news = state.clock.now()
             state.phase =
                 if let refused {
-                    .refused("the subscription to \(filter) was \(refused.answer)")
+                    .refused("the subscription to \(replyTopic) was \(refused.answer)")
                 } else {
                     .running
                 }
@@ -152,7 +133,7 @@ package final class BenchLoad: MQTTLinkDelegate {
         pump()
     }
 
-    package func link(received batch: [MQTTMessage]) -> BatchDecision {
+    func link(received batch: [MQTTMessage]) -> BatchDecision {
         let replies = batch.compactMap { message -> (Int, Reply)? in
             guard message.topic == replyTopic, let json = message.json, let reply = try? Reply(json),
                 reply.status != .accepted, reply.id.hasPrefix(run),
@@ -169,7 +150,7 @@ package final class BenchLoad: MQTTLinkDelegate {
         return .acknowledge
     }
 
-    package func link(settled receipts: [PublishReceipt]) {
+    func link(settled receipts: [PublishReceipt]) {
         let refused = receipts.compactMap { receipt -> (Int, String)? in
             switch receipt.result {
             case .acknowledged, .lost: nil
@@ -181,7 +162,7 @@ package final class BenchLoad: MQTTLinkDelegate {
         state.withLock { state in for (number, why) in refused { state.tally.refused(number, why) } }
     }
 
-    package func linkDidDisconnect(_ reason: DisconnectReason) {
+    func linkDidDisconnect(_ reason: DisconnectReason) {
         state.withLock { $0.phase = .ended(reason) }
     }
 }
