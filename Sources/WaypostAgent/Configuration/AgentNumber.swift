@@ -18,27 +18,35 @@ package struct AgentNumber: Sendable {
 
     private enum Value: Sendable {
         case number(any WritableKeyPath<AgentConfiguration, Int> & Sendable)
+        /// One of the limits that health shows, under its name without hyphens: `mapBytes`.
+        case limit(any WritableKeyPath<AgentConfiguration, Int> & Sendable)
         case duration(any WritableKeyPath<AgentConfiguration, Duration> & Sendable)
         case word(any WritableKeyPath<AgentConfiguration, UInt32> & Sendable)
     }
 
     private init(
         _ name: String, _ meaning: String, _ range: ClosedRange<Int>, unit: String = "number",
-        health: String? = nil, changesAtRunTime: Bool = false, _ value: Value
+        changesAtRunTime: Bool = false, _ value: Value
     ) {
         self.name = name
         self.meaning = meaning
         self.range = range
         self.unit = unit
         self.changesAtRunTime = changesAtRunTime
-        healthName = health
         self.value = value
+        let words = name.split(separator: "-")
+        healthName =
+            if case .limit = value {
+                words.dropFirst().reduce("\(words[0])") { $0 + $1.prefix(1).uppercased() + $1.dropFirst() }
+            } else {
+                nil
+            }
     }
 
     /// The value in a configuration, in ``unit``.
     package func get(_ configuration: AgentConfiguration) -> Int {
         switch value {
-        case .number(let path): configuration[keyPath: path]
+        case .number(let path), .limit(let path): configuration[keyPath: path]
         case .duration(let path): Int(clamping: configuration[keyPath: path].components.seconds)
         case .word(let path): Int(clamping: configuration[keyPath: path])
         }
@@ -47,7 +55,7 @@ package struct AgentNumber: Sendable {
     /// Sets the value, in ``unit``.
     package func set(_ configuration: inout AgentConfiguration, _ number: Int) {
         switch value {
-        case .number(let path): configuration[keyPath: path] = number
+        case .number(let path), .limit(let path): configuration[keyPath: path] = number
         case .duration(let path): configuration[keyPath: path] = .seconds(number)
         case .word(let path): configuration[keyPath: path] = UInt32(clamping: number)
         }
@@ -82,102 +90,95 @@ package struct AgentNumber: Sendable {
             .duration(\.stopWithin)),
         AgentNumber(
             "handler-deadline",
-            "The longest time a handler may run; then the command ends with 408 DEADLINE.",
-            1...86_400, unit: "seconds", .duration(\.limits.handlerDeadline)),
+            "The longest time a handler may run; then the command ends with 408 DEADLINE.", 1...86_400,
+            unit: "seconds", .duration(\.limits.handlerDeadline)),
         AgentNumber(
             "handler-threads",
             "Threads for handlers that block; when all are blocked, commands end with 408 DEADLINE.",
-            2...4_096, health: "handlerThreads", .number(\.limits.handlerThreads)),
+            2...4_096, .limit(\.limits.handlerThreads)),
         AgentNumber(
             "intake-rate", "Messages per second, on average, that one sender may send; 0 is no limit.",
-            0...1_000_000,
-            health: "intakeRate", changesAtRunTime: true, .number(\.limits.intakeRate)),
+            0...1_000_000, changesAtRunTime: true, .limit(\.limits.intakeRate)),
         AgentNumber(
             "intake-burst", "Messages that one sender may send at once.", 0...1_000_000,
-            health: "intakeBurst", changesAtRunTime: true, .number(\.limits.intakeBurst)),
+            changesAtRunTime: true, .limit(\.limits.intakeBurst)),
         AgentNumber(
-            "senders", "Senders whose rate and seq are kept in memory.", 1...1_000_000, health: "senders",
-            .number(\.limits.senders)),
+            "senders", "Senders whose rate and seq are kept in memory.", 1...1_000_000,
+            .limit(\.limits.senders)),
         AgentNumber(
             "sender-share",
             "How much of each table one sender may hold: ids, waiting commands, the store, failure reports.",
-            1...100, unit: "percent", health: "senderShare", .number(\.limits.senderShare)),
+            1...100, unit: "percent", .limit(\.limits.senderShare)),
         AgentNumber(
             "command-bytes", "The longest command; a longer one is refused with 413 TOO_LARGE.",
-            1_024...16_777_216, unit: "bytes", health: "commandBytes", .number(\.limits.commandBytes)),
+            1_024...16_777_216, unit: "bytes", .limit(\.limits.commandBytes)),
         AgentNumber(
             "map-bytes", "The longest map or patch; a longer one is refused with 413 TOO_LARGE.",
-            1_024...67_108_864, unit: "bytes", health: "mapBytes", .number(\.limits.mapBytes)),
+            1_024...67_108_864, unit: "bytes", .limit(\.limits.mapBytes)),
         AgentNumber(
-            "map-rate",
-            "Maps and patches per second that are read for one layer; 0 is no limit.",
-            0...1_000_000, health: "mapRate", .number(\.limits.mapRate)),
+            "map-rate", "Maps and patches per second that are read for one layer; 0 is no limit.",
+            0...1_000_000, .limit(\.limits.mapRate)),
         AgentNumber(
             "packet-bytes", "The largest packet that is sent; a larger result becomes a 413 reply.",
-            4_096...67_108_864, unit: "bytes", health: "packetBytes", .number(\.limits.packetBytes)),
+            4_096...67_108_864, unit: "bytes", .limit(\.limits.packetBytes)),
         AgentNumber(
             "waiting-commands", "Commands that wait or run at the same time; more are refused with 429 BUSY.",
-            1...1_000_000, health: "waitingCommands", .number(\.limits.waitingCommands)),
+            1...1_000_000, .limit(\.limits.waitingCommands)),
         AgentNumber(
             "waiting-bytes",
             "Bytes of the commands that wait or run at the same time; more are refused with 429 BUSY.",
-            65_536...4_294_967_296, unit: "bytes", health: "waitingBytes", .number(\.limits.waitingBytes)),
+            65_536...4_294_967_296, unit: "bytes", .limit(\.limits.waitingBytes)),
         AgentNumber(
             "running-bytes",
             "Bytes of the commands that run at the same time; decoded they take up to 80 times as much. More wait for their turn. Opens at gates get half.",
-            65_536...4_294_967_296, unit: "bytes", health: "runningBytes", .number(\.limits.runningBytes)),
+            65_536...4_294_967_296, unit: "bytes", .limit(\.limits.runningBytes)),
         AgentNumber(
             "dedupe-keys",
             "Commands whose ids are remembered, so that a repeated one is recognised; more get 429 BUSY.",
-            1...10_000_000, health: "dedupeKeys", .number(\.limits.dedupeKeys)),
+            1...10_000_000, .limit(\.limits.dedupeKeys)),
         AgentNumber(
             "attempts",
             "Starts of a command when the agent ends before its result; then it gets 520 INTERRUPTED.",
-            1...100,
-            health: "attempts", .number(\.limits.attempts)),
+            1...100, .limit(\.limits.attempts)),
         AgentNumber(
-            "commit-entries", "Steps of commands in one commit; 1 is for measuring only.",
-            1...1_000_000, health: "commitEntries", .number(\.limits.commitEntries)),
+            "commit-entries", "Steps of commands in one commit; 1 is for measuring only.", 1...1_000_000,
+            .limit(\.limits.commitEntries)),
         AgentNumber(
             "store-bytes",
             "Bytes that the state file may hold; beyond it new commands and maps get 503 DISK.",
-            1_048_576...1_099_511_627_776, unit: "bytes", health: "storeBytes", .number(\.limits.storeBytes)),
+            1_048_576...1_099_511_627_776, unit: "bytes", .limit(\.limits.storeBytes)),
         AgentNumber(
             "log-rate", "Log events per second, on average, that are published; 0 is no limit.",
-            0...1_000_000, health: "logRate",
-            .number(\.limits.logRate)),
+            0...1_000_000, .limit(\.limits.logRate)),
         AgentNumber(
-            "log-burst", "Log events that are published at once.", 1...1_000_000, health: "logBurst",
-            .number(\.limits.logBurst)),
+            "log-burst", "Log events that are published at once.", 1...1_000_000, .limit(\.limits.logBurst)),
         AgentNumber(
-            "log-ring", "Recent log events kept in memory for replay.", 1...1_000_000, health: "logRing",
-            .number(\.limits.logRing)),
+            "log-ring", "Recent log events kept in memory for replay.", 1...1_000_000,
+            .limit(\.limits.logRing)),
         AgentNumber(
             "log-pending", "Log events that wait while the broker is away; the least important are dropped.",
-            1...1_000_000, health: "logPending", .number(\.limits.logPending)),
+            1...1_000_000, .limit(\.limits.logPending)),
         AgentNumber(
             "watched-failures",
-            "Failures watched for repetitions, which are counted and not reported one by one.",
-            0...1_000_000, health: "watchedFailures", .number(\.limits.watchedFailures)),
+            "Failures watched for repetitions, which are counted and not reported one by one.", 0...1_000_000,
+            .limit(\.limits.watchedFailures)),
         AgentNumber(
             "outbox-records",
             "Failure reports that wait on disk for the broker; more are counted, and commands get 503 OUTBOX.",
-            1...1_000_000, health: "outboxRecords", .number(\.limits.outboxRecords)),
+            1...1_000_000, .limit(\.limits.outboxRecords)),
         AgentNumber(
             "outbox-bytes", "Bytes of failure reports that wait on disk for the broker.",
-            4_096...4_294_967_296, unit: "bytes", health: "outboxBytes", .number(\.limits.outboxBytes)),
+            4_096...4_294_967_296, unit: "bytes", .limit(\.limits.outboxBytes)),
         AgentNumber(
             "outbox-memory-bytes",
             "Bytes of stored messages that are in memory too; the others wait on disk.",
-            65_536...4_294_967_296, unit: "bytes", health: "outboxMemoryBytes",
-            .number(\.limits.outboxMemoryBytes)),
+            65_536...4_294_967_296, unit: "bytes", .limit(\.limits.outboxMemoryBytes)),
         AgentNumber(
             "volatile-bytes",
             "Bytes of waiting messages that are not stored, such as events; more are dropped.",
-            65_536...4_294_967_296, unit: "bytes", health: "volatileBytes", .number(\.limits.volatileBytes)),
+            65_536...4_294_967_296, unit: "bytes", .limit(\.limits.volatileBytes)),
         AgentNumber(
             "in-flight", "Messages that are sent and not yet acknowledged by the broker.", 1...65_535,
-            health: "inFlight",
-            .number(\.limits.inFlight)),
+            .limit(\.limits.inFlight)),
     ]
 }
