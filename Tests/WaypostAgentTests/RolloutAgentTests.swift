@@ -1,3 +1,4 @@
+import Foundation
 import MQTTLink
 import TestSupport
 import Testing
@@ -77,6 +78,31 @@ import WaypostMessages
             }, on: Self.topic + "/rollout")
         #expect(try await route("demo", in: harness, id: "c") == "scheme://router/demo1")
         _ = try await harness.applied { $0["rollout"]?["in"] == "base" && $0["rollout"]?["seq"] == 2 }
+    }
+
+    @Test func `no document takes effect before it is stored, and each is taken when it comes again`()
+        async throws
+    {
+        let harness = try await AgentHarness(router: router())
+        let directory = harness.agent.configuration.stateDirectory
+        let (base, next) = (map(41, ("demo", "demo1")), map(42, ("demo", "demo2")))
+        let patch =
+            #"[{"routerType":1,"orginPath":"scheme://router/demo3","targetPath":"scheme://router/demo1"}]"#
+        let documents = [
+            (base, Self.topic + "/map"), (patch, "waypost/v1/k1/map/patch"),
+            (control(base, next), Self.topic + "/rollout"), (next, Self.topic + "/map/next"),
+        ]
+        for (document, topic) in documents {
+            let before = harness.agent.maps.applied
+            #expect(harness.receive("", on: topic) == .acknowledge, "\(topic)")
+            try FileManager.default.moveItem(atPath: directory, toPath: directory + "-away")
+            #expect(harness.receive(document, on: topic) == .refuse, "\(topic)")
+            #expect(harness.agent.maps.applied == before, "\(topic)")
+            try FileManager.default.moveItem(atPath: directory + "-away", toPath: directory)
+            #expect(harness.receive(document, on: topic) == .acknowledge, "\(topic)")
+            #expect(harness.agent.maps.applied != before, "\(topic)")
+        }
+        try await harness.close()
     }
 
     // Between the decision and the swap of the router a report said that the candidate was refused; one such report
