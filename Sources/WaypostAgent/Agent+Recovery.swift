@@ -10,7 +10,7 @@ extension Agent {
     /// Recovers what an earlier run left on disk, each command at the step it had reached; asks no router.
     func recover() throws(StoreError) {
         let (isClean, repliesTo, reports) = try store.commit { transaction in
-            // After a clean stop nothing was under way, nor before the first command.
+            // After a clean stop nothing was in flight, nor before the first command.
             let isClean = try transaction.wasStoppedCleanly() ?? (transaction.lastSequence() == 0)
             try transaction.setStoppedCleanly(false)
             let last = try transaction.run()

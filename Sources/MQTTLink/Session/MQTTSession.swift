@@ -148,7 +148,7 @@ public enum MQTTSessionError: Error, Sendable, Hashable, CustomStringConvertible
     case notConnected(DisconnectReason)
     /// No broker answered in time.
     case deadline(Duration, broker: BrokerURL)
-    /// The connection ended while something was under way, or before.
+    /// The connection ended while something was in flight, or before.
     case ended(DisconnectReason)
     /// The broker did not answer a SUBSCRIBE in time.
     case noAnswer

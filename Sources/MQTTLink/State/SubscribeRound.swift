@@ -1,4 +1,4 @@
-/// Some SUBSCRIBEs under way, and the answers so far.
+/// Some SUBSCRIBEs in flight, and the answers so far.
 struct SubscribeRound: Sendable {
     private(set) var results: [SubscriptionResult?]
     private let subscriptions: [Subscription]

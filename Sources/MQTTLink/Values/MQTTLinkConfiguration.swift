@@ -57,7 +57,7 @@ public struct MQTTLinkConfiguration: Sendable {
     /// How long the broker may take to acknowledge a message that was written; nil, unless given, for two keepalives
     /// and at least 60 s.
     ///
-    /// Then the connection is given up, whatever else the broker acknowledges meanwhile: what was under way has the
+    /// Then the connection is given up, whatever else the broker acknowledges meanwhile: what was in flight has the
     /// receipt `lost`, so that its sender sends it again.
     public var acknowledgeTimeout: Duration?
     var acknowledgeWithin: Duration { acknowledgeTimeout ?? max(keepAlive * 2, .seconds(60)) }

@@ -1,6 +1,6 @@
 /// Where a URL would lead, found without running anything.
 public struct Resolution: Sendable {
-    /// One redirect on the way to the destination.
+    /// One redirect before the destination.
     package struct Redirect: Sendable, Hashable {
         /// The URL that was redirected.
         package var from: String

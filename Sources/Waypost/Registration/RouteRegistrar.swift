@@ -1,6 +1,6 @@
 /// What routes are registered in, a ``Router`` or a ``RouteGroup``: one verb for every form of a ``Route``.
 public protocol RouteRegistrar: AnyObject {
-    /// What registering gives: a router's handle; a group gives nothing, for it is one step as a whole.
+    /// What registering gives: a router's handle. A group returns nothing: it is registered as one step.
     associatedtype Registered
 
     /// Registers routes in one step: all of them, or none when one is refused.

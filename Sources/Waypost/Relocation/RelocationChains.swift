@@ -11,7 +11,7 @@ struct RelocationChains {
     private let plan: RelocationPlan
     private(set) var steps: RelocationSteps
     private(set) var refusals: RelocationRefusals
-    /// The URLs on the way, each of which is redirected.
+    /// The URLs of the chain, each of which is redirected.
     private var path: [(key: RelocationPath.Key, text: String)] = []
     /// The entries that redirect on it, and the conditions that hold there.
     private var places: [RelocationPlan.Place] = []
@@ -44,7 +44,7 @@ struct RelocationChains {
         }
     }
 
-    /// Goes on from a URL; false when something on the way was refused, and the way need not be followed.
+    /// Goes on from a URL; false when something in the chain was refused, and it need not be followed.
     private mutating func follow(_ url: RouteURL, as text: String) throws(RelocationError) -> Bool {
         steps.take(100 + url.text.utf8.count)
         let key = RelocationPath.Key(of: url)
@@ -117,7 +117,7 @@ struct RelocationChains {
 
     // MARK: Refusing
 
-    /// Refuses a way that has as many redirects as a chain may have, and this one behind them.
+    /// Refuses a chain that has as many redirects as a chain may have, and this one behind them.
     private mutating func refuseChain(_ branch: Branch) throws(RelocationError) {
         guard plan.isPlain else {
             return try refuse(

@@ -3,7 +3,7 @@ import Synchronization
 import Waypost
 import WaypostMessages
 
-/// A command on its way through execution; it is stored, or will be.
+/// A command that waits or runs; it is stored, or will be.
 ///
 /// While it waits it is kept as the bytes that came, and what it asks for is decoded when its turn comes, unless it has a
 /// part of the ``DecodedSpace``.

@@ -22,7 +22,7 @@ public struct AgentLimits: Sendable, Hashable {
     /// Bytes of replies, reports and events that the broker has not acknowledged yet, of a larger message one alone; of
     /// one sender ``senderShare`` of them.
     ///
-    /// What is under way stands before everything that comes later, however urgent: this is a second of 1 MB/s.
+    /// What is in flight stands before everything that comes later, however urgent: this is a second of 1 MB/s.
     static let bytesUnderWay = 1_048_576
     /// The longest MQTT 5 correlation data that is stored and returned, in bytes.
     static let correlationBytes = 256

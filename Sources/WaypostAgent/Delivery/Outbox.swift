@@ -99,7 +99,7 @@ final class Outbox: Sendable {
 
     /// Whether events may become messages now.
     var hasRoomForLogs: Bool { logBacklog.load(ordering: .relaxed) <= Self.fewLogs }
-    /// Messages in memory that wait or are under way.
+    /// Messages in memory that wait or are in flight.
     var waiting: Int { depth.load(ordering: .relaxed) }
     /// Whether there is a broker to send to.
     var isOnline: Bool { state.withLock { $0.items.isOnline } }

@@ -13,7 +13,7 @@ struct OutboxLines: Sendable {
     /// What may go next.
     enum Next: Sendable {
         case entry(Entry)
-        /// Nothing, before some of what is under way has arrived.
+        /// Nothing, before some of what is in flight has arrived.
         case waits
         case none
     }
@@ -59,7 +59,7 @@ struct OutboxLines: Sendable {
         count += 1
     }
 
-    /// Takes the next message that may go beside what is under way.
+    /// Takes the next message that may go beside what is in flight.
     mutating func next(beside traffic: OutboxTraffic) -> Next {
         defer { assert(isConsistent) }
         for index in turns.indices {

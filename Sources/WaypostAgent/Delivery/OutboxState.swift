@@ -1,7 +1,7 @@
 import DequeModule
 import MQTTLink
 
-/// Which message goes next and what becomes of those under way: decisions only, no broker and no disk.
+/// Which message goes next and what becomes of those in flight: decisions only, no broker and no disk.
 ///
 /// Stored messages beyond ``AgentLimits/outboxMemoryBytes`` are left on disk and read when it is their turn; others
 /// beyond ``AgentLimits/volatileBytes`` are dropped.
@@ -38,7 +38,7 @@ struct OutboxState: Sendable {
         var version: UInt64
         var message: MQTTMessage
         var isWaiting = true
-        /// The token under which a version of it is under way; the next one waits for its end.
+        /// The token under which a version of it is in flight; the next one waits for its end.
         var underWay: UInt64?
         /// How often it was refused for a reason that may pass, since the broker last took one.
         var refusals = 0
@@ -46,13 +46,13 @@ struct OutboxState: Sendable {
         var due: Int64?
     }
 
-    /// Messages at QoS 1 that may be under way at one time.
+    /// Messages at QoS 1 that may be in flight at one time.
     private(set) var window: Int
     private(set) var isOnline = false
     private let configuredWindow: Int
     private let memoryBytes: Int
     private let volatileBytes: Int
-    /// What the replies to one sender may take of these and of what is under way, in per cent.
+    /// What the replies to one sender may take of these and of what is in flight, in per cent.
     private let share: Int
 
     private var documents: [Document] = []
@@ -76,8 +76,8 @@ struct OutboxState: Sendable {
     private var nextToken: UInt64 = 1
 
     /// - Parameters:
-    ///   - window: messages under way.
-    ///   - bytes: bytes under way; of a larger message, one alone.
+    ///   - window: messages in flight.
+    ///   - bytes: bytes in flight; of a larger message, one alone.
     ///   - memoryBytes: stored messages in memory.
     ///   - volatileBytes: others in memory.
     ///   - share: what the replies to one sender may take of these bytes, in per cent.
@@ -92,7 +92,7 @@ struct OutboxState: Sendable {
         traffic = OutboxTraffic(maximum: bytes, share: bytes.share(share))
     }
 
-    /// Messages in memory that wait or are under way.
+    /// Messages in memory that wait or are in flight.
     var count: Int {
         queues.reduce(underWay.count + retrying.count) { $0 + $1.count }
             + documents.count { $0.isWaiting || $0.underWay != nil }
@@ -121,7 +121,7 @@ struct OutboxState: Sendable {
         for index in queues.indices { queues[index].releaseMemory() }
     }
 
-    /// Whether what is counted goes with what waits and what is under way.
+    /// Whether what is counted goes with what waits and what is in flight.
     private var isConsistent: Bool {
         inMemory.stored >= 0 && inMemory.volatile >= 0 && (isOnline || underWay.isEmpty)
             && (retrying.isEmpty || retryDue != nil)
@@ -260,7 +260,7 @@ struct OutboxState: Sendable {
         retry(at: .max)
     }
 
-    /// Everything that was under way goes back to its place, because the broker may not have it.
+    /// Everything that was in flight goes back to its place, because the broker may not have it.
     mutating func disconnected() {
         defer { assert(isConsistent) }
         isOnline = false
@@ -308,7 +308,7 @@ struct OutboxState: Sendable {
 
     // MARK: The broker's answers
 
-    /// Takes a receipt; nil when its message is not under way, or goes back to its place.
+    /// Takes a receipt; nil when its message is not in flight, or goes back to its place.
     ///
     /// - Parameter now: a clock that only goes forward, in milliseconds.
     mutating func settled(_ receipt: PublishReceipt, at now: Int64) -> Settled? {

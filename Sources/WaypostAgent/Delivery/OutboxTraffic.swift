@@ -28,7 +28,7 @@ struct OutboxTraffic: Sendable {
         return bytes == 0 || bytes + item.bytes <= maximum ? .now : .later
     }
 
-    /// Whether the lines have together what is under way.
+    /// Whether the lines have together what is in flight.
     private var isConsistent: Bool { bytes >= 0 && (bytes == 0) == ofLine.isEmpty }
 
     mutating func sent(_ item: OutboxItem) {

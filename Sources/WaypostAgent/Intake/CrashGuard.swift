@@ -12,7 +12,7 @@ struct CrashGuard: Sendable {
     /// On the monotonic clock; nil while there was no connection.
     private var end: Int64?
 
-    /// Nothing was under way when the agent ended.
+    /// The agent stopped cleanly: no command was in flight.
     mutating func endedCleanly() { isAfterCrash = false }
 
     mutating func connected(at now: Int64) { end = end ?? now + Self.time }

@@ -91,7 +91,7 @@ final class Intake: Sendable {
         state.withLock { $0.limitsChanged(rate: rate, burst: burst, at: now) }
     }
 
-    /// Nothing was under way when the agent ended the last time.
+    /// The agent stopped cleanly the last time: no command was in flight.
     func endedCleanly() { state.withLock { $0.endedCleanly() } }
 
     func connected() {

@@ -105,7 +105,7 @@ struct IntakeState: Sendable {
         senders.setLimits(rate: rate, burst: burst, at: now)
     }
 
-    /// Nothing was under way when the agent ended the last time.
+    /// The agent stopped cleanly the last time: no command was in flight.
     mutating func endedCleanly() { crashGuard.endedCleanly() }
 
     mutating func connected(at now: Int64) { crashGuard.connected(at: now) }

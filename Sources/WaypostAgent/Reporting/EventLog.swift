@@ -49,7 +49,7 @@ final class EventLog: Sendable {
     private let limits: AgentLimits
     let redaction: Redaction
     private let state: Guarded<State>
-    /// Held until the agent has what was taken out: a flush that finds nothing has nothing under way before it.
+    /// Held until the agent has what was taken out: a flush that finds nothing has nothing in flight before it.
     ///
     /// So what the agent does to publish may log, and must neither flush nor replay.
     private let connection = Guarded<Connection?>(nil)

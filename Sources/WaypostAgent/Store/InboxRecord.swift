@@ -43,7 +43,7 @@ struct NewCommand: Sendable {
     var earlierStarts = 0
 }
 
-/// A step of a command on its way to its result.
+/// A step of a command before its result.
 enum InboxStep: Sendable {
     /// Its handler is about to begin, and must not begin twice; the attempt counts from 1.
     case started(attempt: Int)

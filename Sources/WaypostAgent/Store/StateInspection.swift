@@ -63,7 +63,7 @@ package struct StateInspection: Sendable {
 
     /// Whether a process holds the directory's lock.
     package static func isInUse(directory: String) -> Bool {
-        // What lies in its place may be no lock: a named pipe would be waited for.
+        // The path may be a named pipe; opening one would block.
         let path = "\(directory)/\(StateLock.fileName)"
         guard let descriptor = try? StateFile.openFile(path, O_RDONLY, "open the lock file") else {
             return false

@@ -5,7 +5,7 @@ import WaypostMessages
 
 /// One connection that all of a backend shares: it comes back by itself, and each reader gets what its filters name.
 package final class SharedLink: MQTTLinkDelegate {
-    /// A connection, and the how manieth it is.
+    /// A connection and its number.
     struct Current: Sendable {
         var number: Int
         var connection: Connection
@@ -59,7 +59,7 @@ package final class SharedLink: MQTTLinkDelegate {
         configuration.cleanStart = true
         configuration.sessionExpiry = 0
         configuration.subscriptions = [Subscription(topics.reply(of: "+", to: name))]
-        // A person or a request waits; agents have a longer limit, for there are many of them.
+        // Reconnect within 10 s, since someone is waiting. Agents back off longer.
         configuration.reconnect.longest = .seconds(10)
         if will != nil { configuration.willDelay = 0 }
         let link = MQTTLink(configuration: configuration, delegate: self)

@@ -286,7 +286,7 @@ package struct LogFollower {
         return !window.isFull || showWindow()
     }
 
-    /// Hands on what waited for what comes before it; false when the reader wants no more.
+    /// Delivers the events that were held back for an earlier one; false when the reader stops.
     private mutating func showWindow() -> Bool {
         let now = WallClock.now()
         let lines = window.take().map { line in

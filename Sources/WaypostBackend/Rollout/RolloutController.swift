@@ -87,7 +87,7 @@ package struct RolloutController: Sendable {
                 }
             }
         } catch {
-            // In a task of its own, which is not cancelled: that no one steers is what the next one wants to know.
+            // Release the lease in a separate task: it must go out even when ours is cancelled.
             let (open, release) = (session, director.release)
             await Task { await Self.leave(open, release) }.value
             throw error
@@ -244,7 +244,7 @@ extension RolloutDirector.Order {
     }
 }
 
-/// What canaries said, until somebody takes it.
+/// The canaries' answers until the controller reads them.
 private final class CanaryAnswers: Sendable {
     private let answers = Guarded<[CanaryAnswer]?>(nil)
 

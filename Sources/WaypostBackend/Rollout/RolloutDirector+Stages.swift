@@ -3,7 +3,7 @@ import Waypost
 package import WaypostFleet
 package import WaypostMessages
 
-/// The way of a roll-out from its start to its end.
+/// How a roll-out runs: begin, stages, promotion, take-back.
 extension RolloutDirector {
     /// What an operator wants done.
     package enum Order: Sendable, Hashable {
@@ -99,7 +99,7 @@ extension RolloutDirector {
         }
         (base, next, groupMap) = (kept.base, candidate, kept.base)
         changed = ChangedURLs(from: base?.entries ?? [], to: candidate.entries)
-        needNoTrafficOnNothing()
+        allowNoTrafficIfNothingChanges()
         highestRevision = max(highestRevision, revision)
         var first = RolloutControl(
             id: id, epoch: options.resetsOrder ? 1 : try nextEpoch(), sequence: 1, audience: "@\(group)",
@@ -153,7 +153,7 @@ extension RolloutDirector {
         let isRestored = isGoingBack && map?.id.revision ?? 0 > control.next.revision ?? 0
         groupMap = isPromoted || isRestored ? map : base
         changed = next.map { ChangedURLs(from: base?.entries ?? [], to: $0.entries) }
-        needNoTrafficOnNothing()
+        allowNoTrafficIfNothingChanges()
         highestRevision = max(highestRevision, control.next.revision ?? 0)
         state.tookOver(control, isPromoted: isPromoted, isRestored: isRestored, at: now)
     }
@@ -179,7 +179,7 @@ extension RolloutDirector {
     }
 
     /// There is no traffic to wait for on the URLs of a map that changes none.
-    private mutating func needNoTrafficOnNothing() {
+    private mutating func allowNoTrafficIfNothingChanges() {
         if changed?.subjects.isEmpty == true { options.allowsNoTraffic = true }
     }
 
@@ -417,7 +417,7 @@ extension RolloutDirector {
         add(groupTopics.control, next.encoded())
     }
 
-    /// It stands still as long as agents have the new map, or may have it: a breach still takes it back.
+    /// A pause lasts as long as agents have the new map, or may have it: a breach still takes it back.
     private mutating func watch(_ pause: RolloutState.Pause, _ control: RolloutControl, at now: Int64) {
         let counts = fleet.counts
         let time = now - pause.since
@@ -478,7 +478,7 @@ extension RolloutDirector {
 
     private mutating func checkLease(at now: Int64) {
         if let since = clock.leaseUnseen, now - since > options.lease.echo {
-            // One that can't hear itself can't hear another.
+            // If our own lease does not come back, we would miss another controller's too.
             clock.isConnected = false
             return
         }

@@ -171,7 +171,7 @@ struct BrokerCheck {
         ]
     }
 
-    /// Why an agent does not answer: what it says itself, or what is known of the way there and back.
+    /// Why an agent does not answer: what it says itself, or what is known of the connection.
     private func noAnswer(
         from target: String, _ health: Health?, to topic: String, _ session: BackendSession
     ) -> DoctorFinding {

@@ -3,7 +3,7 @@ import Waypost
 import WaypostBackend
 import WaypostMessages
 
-/// A document on its way to agents: what it would change is shown, then it is sent, then what became of it is shown.
+/// A document for agents: what it would change is shown, then it is sent, then what became of it is shown.
 struct MapDelivery {
     let maps: MapClient
     let output: OutputOptions

@@ -77,7 +77,7 @@ package struct RolloutEvidence: Sendable {
     private(set) var refused: Set<String> = []
     /// Entries without effect that nothing foretold, each with an agent.
     private(set) var unforeseen: [Int: String] = [:]
-    /// What canaries said of URLs under the candidate: those that lead elsewhere than foretold, by agent.
+    /// The canaries' answers about URLs under the candidate: those that lead elsewhere than predicted, by agent.
     private(set) var answers: [String: [String]] = [:]
     /// The canaries that were asked, and whether answers are awaited.
     private var asked: Set<String> = []

@@ -39,7 +39,7 @@ package struct RolloutGates {
         return breaches.first { $0.consequence == .takeBack } ?? breaches.first
     }
 
-    /// Since when the stage runs, without the time that does not count.
+    /// How long the stage has run, without standstills.
     package var elapsed: Int64 { now - evidence.began - evidence.standstill }
 
     // MARK: Limits
@@ -135,7 +135,7 @@ package struct RolloutGates {
         number >= 1e9 ? "over 10^9" : Int64(exactly: number).map { "\($0)" } ?? "\(number)"
     }
 
-    /// Whether somebody opened a URL that the candidate changes.
+    /// Whether anyone opened a URL that the candidate changes.
     private var hasTraffic: Bool { evidence.allOpens.opened > 0 }
 
     /// Whether too many opens fail.

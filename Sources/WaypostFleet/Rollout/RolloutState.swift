@@ -22,7 +22,7 @@ package enum RolloutState: Sendable, Hashable {
     case ending(RolloutOutcome)
     case ended(RolloutOutcome)
 
-    /// Why it stands still.
+    /// Why it is paused.
     package struct Pause: Sendable, Hashable {
         package var why: String
         /// In milliseconds on the monotonic clock, as all times here.
@@ -141,7 +141,7 @@ package enum RolloutState: Sendable, Hashable {
         }
     }
 
-    /// Something or somebody stops it; false where there is nothing to stop.
+    /// Something or someone stops it; false where there is nothing to stop.
     package mutating func pauseBegan(_ why: String, isWatched: Bool, at now: Int64) -> Bool {
         switch self {
         case .steering, .promoting, .paused:

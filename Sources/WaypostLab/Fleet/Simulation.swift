@@ -16,8 +16,8 @@ package enum SimulationError: Error {
 /// Runs a simulated fleet at a broker: it keeps the sessions and the time, and what is done follows from
 /// ``SimulatedFleet``.
 package final class Simulation: Sendable {
-    /// Messages under way while agents are brought up or taken away: what waits takes memory.
-    private static let mostUnderWay = 4_000
+    /// Messages in flight while agents are brought up or taken away: what waits takes memory.
+    private static let mostInFlight = 4_000
     /// Agents that are brought up in one go.
     private static let atOnce = 50
     /// Own sessions that connect at the same time.
@@ -101,7 +101,7 @@ package final class Simulation: Sendable {
             progress(next)
             // What the first do meanwhile must not come all at once when the last is there.
             tick()
-            guard waiting < Self.mostUnderWay else {
+            guard waiting < Self.mostInFlight else {
                 try await Task.sleep(for: .milliseconds(2))
                 continue
             }
@@ -199,7 +199,7 @@ package final class Simulation: Sendable {
         perform(fleet.withLock { fleet in indices.flatMap { fleet.born($0, mqtt: mqtt, at: now) } })
     }
 
-    /// Messages under way.
+    /// Messages in flight.
     private var waiting: Int { sessions.withLock { $0.values.reduce(0) { $0 + $1.waiting } } }
 
     /// Messages that the broker did not take.
@@ -339,8 +339,8 @@ package final class Simulation: Sendable {
 
     private func clear(_ progress: (Int) -> Void) async {
         for first in stride(from: 0, to: plan.count, by: Self.atOnce) {
-            // Without a connection nothing is under way for long.
-            while waiting >= Self.mostUnderWay { await pause() }
+            // Without a connection nothing is in flight for long.
+            while waiting >= Self.mostInFlight { await pause() }
             progress(first)
             perform(
                 fleet.withLock { fleet in

@@ -12,7 +12,7 @@ final class SimulationSession: MQTTLinkDelegate {
     private let link = Guarded<MQTTLink?>(nil)
     private let connection = Guarded<(isUp: Bool, wasUp: Bool, reason: DisconnectReason?)>(
         (false, false, nil))
-    private let underWay = Atomic(0)
+    private let inFlight = Atomic(0)
     private let refused = Atomic(0)
 
     init(
@@ -32,12 +32,12 @@ final class SimulationSession: MQTTLinkDelegate {
     /// Why the last try failed.
     var reason: DisconnectReason? { connection.withLock(\.reason) }
     /// Messages without a receipt.
-    var waiting: Int { underWay.load(ordering: .relaxed) }
+    var waiting: Int { inFlight.load(ordering: .relaxed) }
     /// Messages that the broker did not take.
     var refusals: Int { refused.load(ordering: .relaxed) }
 
     func publish(_ messages: [MQTTMessage]) {
-        underWay.add(messages.count, ordering: .relaxed)
+        inFlight.add(messages.count, ordering: .relaxed)
         link.withLock { $0 }?.publish(messages.map { OutgoingMessage(token: 0, message: $0) })
     }
 
@@ -65,7 +65,7 @@ final class SimulationSession: MQTTLinkDelegate {
     }
 
     func link(settled receipts: [PublishReceipt]) {
-        underWay.subtract(receipts.count, ordering: .relaxed)
+        inFlight.subtract(receipts.count, ordering: .relaxed)
         let failed = receipts.count { receipt in
             switch receipt.result {
             case .acknowledged, .lost: false

@@ -70,21 +70,21 @@ package protocol FieldValue: Equatable, Sendable {
 ///
 /// Of what is wrong with them the first is kept.
 package struct PayloadFields: ~Copyable {
-    fileprivate enum Way { case reading, naming, writing, building }
+    fileprivate enum Direction { case reading, naming, writing, building }
 
-    private let way: Way
+    private let direction: Direction
     private let source: Fields
     fileprivate var json = JSONWriter(reserving: 0)
     fileprivate var members: [String: JSONValue] = [:]
     fileprivate private(set) var names: [String] = []
     fileprivate private(set) var failure: Failure?
 
-    fileprivate init(_ way: Way, _ source: Fields = Fields(of: .null)) {
-        (self.way, self.source) = (way, source)
+    fileprivate init(_ direction: Direction, _ source: Fields = Fields(of: .null)) {
+        (self.direction, self.source) = (direction, source)
     }
 
     /// Whether the fields are set; else they are written.
-    package var isReading: Bool { way == .reading || way == .naming }
+    package var isReading: Bool { direction == .reading || direction == .naming }
 
     /// What came as a field; nil also when it is written.
     package subscript(_ name: StaticString) -> JSONValue? { source[name.description] }
@@ -167,7 +167,7 @@ package struct PayloadFields: ~Copyable {
     package mutating func others(_ object: inout JSONValue, than names: Set<String>) {
         if isReading {
             object = .object((source.json.objectValue ?? [:]).filter { !names.contains($0.key) })
-        } else if way == .building {
+        } else if direction == .building {
             members.merge(object.objectValue ?? [:]) { own, _ in own }
         } else {
             for (name, value) in (object.objectValue ?? [:]).sorted(by: { $0.key < $1.key }) {
@@ -208,7 +208,7 @@ package struct PayloadFields: ~Copyable {
     ) {
         if isReading {
             if let list = take(name)?.arrayValue { parts = list.compactMap { part(name, $0) } }
-        } else if way == .building {
+        } else if direction == .building {
             if whenEmpty || !parts.isEmpty { put(name, .array(parts.map(\.json))) }
         } else if whenEmpty || !parts.isEmpty {
             json.key(name)
@@ -221,7 +221,7 @@ package struct PayloadFields: ~Copyable {
     // MARK: One value
 
     private mutating func take(_ name: StaticString) -> JSONValue? {
-        if way == .naming { names.append(name.description) }
+        if direction == .naming { names.append(name.description) }
         return self[name]
     }
 
@@ -251,11 +251,11 @@ package struct PayloadFields: ~Copyable {
     }
 
     private mutating func put(_ name: StaticString, _ value: JSONValue) {
-        if way == .building { members[name.description] = value } else { json.member(name, value) }
+        if direction == .building { members[name.description] = value } else { json.member(name, value) }
     }
 
     private mutating func put(_ name: StaticString, _ part: some Payload) {
-        guard way == .writing else { return put(name, part.json) }
+        guard direction == .writing else { return put(name, part.json) }
         json.key(name)
         write(part)
     }

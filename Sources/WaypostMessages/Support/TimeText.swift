@@ -10,7 +10,7 @@ package enum TimeText {
         }
     }
 
-    /// How far two clocks are apart, to the nearest of these units: the way to the agent and back is part of what was
+    /// How far two clocks are apart, to the nearest of these units: the time to the agent and back is part of what was
     /// measured, and 400 days would be 399 without it.
     package static func difference(_ milliseconds: Int64) -> String {
         let size = Int64(clamping: milliseconds.magnitude)
