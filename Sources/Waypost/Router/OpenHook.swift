@@ -71,12 +71,6 @@ extension Router {
         _ work: HandlerBody<PendingOpen, OpenHookDecision>, _ name: String, _ deadline: Duration?
     ) -> RegistrationHandle {
         let deadline = deadline ?? configuration.interceptorDeadline
-        let id = update { state, number in
-            state.hooks.append(OpenHook(id: number, name: name, deadline: deadline, work: work))
-            return number
-        }
-        return RegistrationHandle { [weak self] in
-            self?.update { state, _ in state.hooks.removeAll { $0.id == id } }
-        }
+        return add { OpenHook(id: $0, name: name, deadline: deadline, work: work) }
     }
 }

@@ -250,6 +250,16 @@ public final class Router: RouteRegistrar, Sendable {
 
     // MARK: Intercepting
 
+    func add(_ hook: (UInt64) -> OpenHook) -> RegistrationHandle {
+        let id = update { state, number in
+            state.hooks.append(hook(number))
+            return number
+        }
+        return RegistrationHandle { [weak self] in
+            self?.update { state, _ in state.hooks.removeAll { $0.id == id } }
+        }
+    }
+
     /// Adds an interceptor: it is asked after the route of an open was found, and before its handler runs.
     ///
     /// - Parameters:

@@ -77,6 +77,29 @@ extension RolloutDirector {
         add(topics.audit(of: group, slot: entry.slot), entry.encoded())
     }
 
+    /// The control document that begins the roll-out.
+    private func firstControl(
+        _ id: String, of candidate: Document, why: String?, at now: Int64
+    ) throws(BackendError) -> RolloutControl {
+        var first = RolloutControl(
+            id: id, epoch: options.resetsOrder ? 1 : try nextEpoch(), sequence: 1, audience: "@\(group)",
+            at: wall(now), base: base?.id, next: candidate.id, stages: options.stages)
+        if options.resetsOrder {
+            if let known = trail.last?.epoch, known < RolloutControl.highest { first.epoch = known + 1 }
+            first.voids = [kept.control?.order].compactMap(\.self).filter { $0.epoch >= first.epoch }
+        }
+        first.entry = trail.next
+        first.author = holder.name
+        first.why = (why ?? "start").cut(to: RolloutControl.maximumWhy)
+        first.salt = fleet.salt
+        (first.include, first.exclude) = (options.include, options.exclude)
+        first.spread = options.spread(among: fleet.agents.count)
+        first.hold = options.heldFor
+        first.silent = options.revertsWhenSilent ? .revert : .keep
+        first.limit = options.limit
+        return first
+    }
+
     private mutating func start(
         _ id: String, _ candidate: Document, why: String?, at now: Int64
     ) throws(BackendError) {
@@ -101,22 +124,7 @@ extension RolloutDirector {
         changed = ChangedURLs(from: base?.entries ?? [], to: candidate.entries)
         allowNoTrafficIfNothingChanges()
         highestRevision = max(highestRevision, revision)
-        var first = RolloutControl(
-            id: id, epoch: options.resetsOrder ? 1 : try nextEpoch(), sequence: 1, audience: "@\(group)",
-            at: wall(now), base: base?.id, next: candidate.id, stages: options.stages)
-        if options.resetsOrder {
-            if let known = trail.last?.epoch, known < RolloutControl.highest { first.epoch = known + 1 }
-            first.voids = [kept.control?.order].compactMap(\.self).filter { $0.epoch >= first.epoch }
-        }
-        first.entry = trail.next
-        first.author = holder.name
-        first.why = (why ?? "start").cut(to: RolloutControl.maximumWhy)
-        first.salt = fleet.salt
-        (first.include, first.exclude) = (options.include, options.exclude)
-        first.spread = options.spread(among: fleet.agents.count)
-        first.hold = options.heldFor
-        first.silent = options.revertsWhenSilent ? .revert : .keep
-        first.limit = options.limit
+        let first = try firstControl(id, of: candidate, why: why, at: now)
         var longest = first
         longest.why = String(repeating: "x", count: RolloutControl.maximumWhy)
         do throws(Failure) {
