@@ -73,8 +73,9 @@ run_part() {
 # debug information: that takes half of the time, and what did not change of a module's interface compiles no other.
 # Nothing is optimised, and assertions hold; the configuration is called release only because in the other one others'
 # packages check themselves: the parser of arguments looks at its declarations so often that a verb takes twice the time.
+# A module's interface is written by the process that compiles it: another one for that expands all macros of tests again.
 compile_flags=(-c release -Xswiftc -Onone -Xswiftc -enable-testing -Xswiftc -DFAULT_POINTS --disable-dead-strip
-    --disable-index-store -Xswiftc -gnone -Xswiftc -num-threads -Xswiftc 2)
+    --disable-index-store -Xswiftc -gnone -Xswiftc -num-threads -Xswiftc 2 -Xswiftc -no-emit-module-separately-wmo)
 
 # Sets build_flags for the scripts' own folder, .build-scripts, which serves test, check, demo, console and cluster:
 # `swift build "${build_flags[@]}"`. It is not that of `swift build`, whose other flags would compile all of it again.
