@@ -227,25 +227,30 @@ package final class SharedLink: MQTTLinkDelegate {
         for queue in replies { queue.alarm() }
     }
 
+    /// Who gets what is found outside the lock, and once for each topic: in a flood all messages have the same.
     package func link(received batch: [MQTTMessage]) -> BatchDecision {
-        let messages = batch.map { (message: $0, levels: TopicFilter.levels(of: $0.topic), id: replyID($0)) }
-        let deliveries = state.withLock { state in
-            messages.flatMap { message, levels, id in
-                let readers = state.readers.values.filter { reader in
-                    reader.filters.values.contains { $0.matches(levels) }
-                }
-                let waiting = id.flatMap { state.replies[$0] } ?? [:]
-                return (waiting.values + readers.map(\.queue)).map { ($0, message) }
+        let (readers, replies) = state.withLock { (Array($0.readers.values), $0.replies) }
+        var routes: [String: (queues: [MessageQueue], isReply: Bool)] = [:]
+        var deliveries: [ObjectIdentifier: (queue: MessageQueue, messages: [MQTTMessage])] = [:]
+        for message in batch {
+            let route = routes[message.topic] ?? route(of: message.topic, to: readers)
+            routes[message.topic] = route
+            let id = route.isReply ? message.json?["id"]?.stringValue : nil
+            let waiting = id.flatMap { replies[$0] }.map { Array($0.values) } ?? []
+            for queue in waiting + route.queues {
+                deliveries[ObjectIdentifier(queue), default: (queue, [])].messages.append(message)
             }
         }
-        for (queue, message) in deliveries { queue.append([message]) }
+        for (queue, messages) in deliveries.values { queue.append(messages) }
         return .acknowledge
     }
 
-    /// The id of the command that a message answers; nil for all else.
-    private func replyID(_ message: MQTTMessage) -> String? {
-        guard case (_, .reply(to: name))? = topics.outbound(message.topic) else { return nil }
-        return message.json?["id"]?.stringValue
+    /// The queues whose filters name a topic, and whether replies to us come on it.
+    private func route(of topic: String, to readers: [Reader]) -> (queues: [MessageQueue], isReply: Bool) {
+        let levels = TopicFilter.levels(of: topic)
+        let matching = readers.filter { reader in reader.filters.values.contains { $0.matches(levels) } }
+        let isReply = if case (_, .reply(to: name))? = topics.outbound(topic) { true } else { false }
+        return (matching.map(\.queue), isReply)
     }
 
     package func link(settled receipts: [PublishReceipt]) {
