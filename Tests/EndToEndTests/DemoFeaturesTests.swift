@@ -1,6 +1,7 @@
 import DemoFeatures
 import Foundation
 import Synchronization
+import TestSupport
 import Testing
 import Waypost
 
@@ -121,6 +122,6 @@ struct DemoFeaturesTests {
     private func call(
         _ service: String, _ method: String, _ arguments: [JSONValue]
     ) async -> Result<JSONValue, Failure> {
-        await router.services.call(service, method, arguments: .positional(arguments))
+        await ending { try await router.services.call(service, method, arguments: .positional(arguments)) }
     }
 }

@@ -200,7 +200,7 @@ final class Shelf {
 final class CounterReport: Report {
     private let counter: Counter
 
-    init(services: ServiceRegistry) throws { counter = try services.instance(of: Counter.self) }
+    init(services: ServiceRegistry) throws { counter = try services.fetch(Counter.self) }
 
     @Exposed func total() async -> Int { await counter.add(1, times: nil) }
 }

@@ -88,9 +88,8 @@ extension CancelledCallsTests {
             try await $0.loading().load()
             return nil
         },
-        .router("Router.nonisolated(nonsending) func navigate(") {
-            let moved = await $0.router.navigate(.back)
-            return try moved.get() ? nil : .ok
+        .router("Router.@discardableResult nonisolated(nonsending) func navigate(") {
+            try await $0.router.navigate(.back) ? nil : .ok
         },
         .router("Router.nonisolated(nonsending) func open(_ key: RouteKey") {
             await $0.router.open(StuckRouter.Order.key, ["id": 1]).code
@@ -102,13 +101,18 @@ extension CancelledCallsTests {
             await $0.router.open(StuckRouter.Order(id: 1)).code
         },
         .router(
-            "ServiceRegistry.nonisolated(nonsending) func call(_ service: String, _ method: String, arguments"
+            "ServiceRegistry.@discardableResult nonisolated(nonsending) func call(_ service: String, _ method: String, "
+                + "arguments"
         ) {
-            _ = try await $0.router.services.call("Desk", "wait", deadline: nil).get()
+            try await $0.router.services.call("Desk", "wait", deadline: nil)
             return nil
         },
         .router("ServiceRegistry.nonisolated(nonsending) func call<each Argument") {
-            _ = try await $0.router.services.call("Desk", "wait", as: Bool.self, deadline: nil)
+            _ = try await $0.router.services.call("Desk", "wait", as: JSONValue.self, deadline: nil)
+            return nil
+        },
+        .router("ServiceRegistry.nonisolated(nonsending) func call<First") {
+            try await $0.router.services.call("Desk", "hold", with: 1, deadline: nil)
             return nil
         },
         .router("ServiceRegistry.nonisolated(nonsending) func fetch<") {

@@ -260,6 +260,7 @@ struct StuckRouter: Sendable {
         try router.services.expose(
             ExposedService("Desk", instance: Desk()) {
                 Exposed("wait()") { (desk: Desk) in await desk.wait() }
+                Exposed("hold(_:)") { (desk: Desk, _: Int) in await desk.wait() }
             })
     }
 

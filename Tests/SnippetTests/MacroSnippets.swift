@@ -30,8 +30,8 @@ actor Calculator {
         let router = Router()
         #expect(await router.open("myapp://invoices/7").value == 7)
         #expect(await router.open("myapp://cart/clear").value == "empty")
-        let sum = await router.services.call("CalculatorService", "add", arguments: .positional([40, 2]))
-        #expect(sum == .success(42))
+        let sum = try await router.services.call("CalculatorService", "add", arguments: .positional([40, 2]))
+        #expect(sum == 42)
     }
 }
 #endif

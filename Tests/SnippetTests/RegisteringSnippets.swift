@@ -1,3 +1,4 @@
+import Foundation
 import Testing
 import Threading
 import Waypost
@@ -116,8 +117,11 @@ private let isWithoutMacros = true
                 }
             ]
         }
-        func setUp() async throws {
-            // Open the database, read the settings.
+        func setUp(in router: Router) async throws {
+            // Open the database, read the settings, guard what is shown.
+            try router.intercept("orders", scope: .subtree("myapp://orders")) { request in
+                request.context.caller == nil ? .proceed : .stop(reason: "only the program itself")
+            }
         }
     }
 
@@ -174,7 +178,7 @@ private let isWithoutMacros = true
         _ = await before.open("myapp://orders/1")
         let after = try followAndKeep(kept.withLock(\.self)) { _ in }
         #expect(after.navigator?.navigation?.top?.url == "myapp://orders/1")
-        #expect(try await after.navigate(.back).get() == false)
+        #expect(try await after.navigate(.back) == false)
     }
 
     // snippet
@@ -183,6 +187,34 @@ private let isWithoutMacros = true
         return router.check(declared: declared)
     }
     // end snippet
+
+    // snippet
+    func keepContract(of router: Router, in file: URL) throws {
+        try router.contract.json.text.write(to: file, atomically: true, encoding: .utf8)
+    }
+
+    func brokenPromises(of router: Router, in file: URL) throws -> [String] {
+        let kept = try RouterContract(JSONValue(parsing: Data(contentsOf: file)))
+        return router.check(against: kept).findings.map(\.detail)
+    }
+    // end snippet
+
+    @Test func `a contract that was kept is held in a unit test`() throws {
+        let file = FileManager.default.temporaryDirectory.appending(path: "contract-\(UUID())")
+        defer { try? FileManager.default.removeItem(at: file) }
+        let router = Router(configuration: RouterConfiguration(registersLinked: false))
+        try router.register("myapp://orders/:id", parameters: [RouteParameter("tab", as: Int?.self)]) { _ in
+            .opened()
+        }
+        try keepContract(of: router, in: file)
+        #expect(try brokenPromises(of: router, in: file) == [])
+        let later = Router(configuration: RouterConfiguration(registersLinked: false))
+        try later.register("myapp://orders/:id") { _ in .opened() }
+        #expect(
+            try brokenPromises(of: later, in: file) == [
+                "myapp://orders/:id is listed with the parameter tab, which it no longer reads"
+            ])
+    }
 
     @Test(.enabled(if: isWithoutMacros, "the router of the snippet would hold what MacroSnippets declares"))
     func `a list is registered in one step`() async throws {
@@ -249,7 +281,7 @@ private let isWithoutMacros = true
         #expect(router.modulesLoading == ["OrdersModule", "LoginModule"])
         #expect(await router.open("myapp://orders").isSuccess)
         #expect(router.canOpen("myapp://login"))
-        #expect(await router.services.call("OrderService", "count") == .success(3))
+        #expect(try await router.services.call("OrderService", "count") == 3)
     }
 
     @Test func `a service of a module is fetched when the module is set up`() async throws {

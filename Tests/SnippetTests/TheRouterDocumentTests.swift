@@ -356,15 +356,14 @@ import WaypostTools
     }
 
     /// Row `fetchService(P.self)`; the service's name is that of its protocol.
-    @Test func `a service is fetched by its protocol`() {
+    @Test func `a service is fetched by its protocol`() throws {
         let router = emptyRouter()
         let service = ConfigModuleService()
         router.services.register((any AppConfigServiceProtocol).self, instance: service)
-        if let appConfigService = router.services.fetch((any AppConfigServiceProtocol).self) {
-            appConfigService.openMiniProgram(info: [:])
-        }
+        let appConfigService = try router.services.fetch((any AppConfigServiceProtocol).self)
+        appConfigService.openMiniProgram(info: [:])
         #expect(service.opened.withLock { $0 } == [[:]])
-        #expect(router.services.fetch(named: "AppConfigServiceProtocol") is ConfigModuleService)
+        #expect(try router.services.fetch(named: "AppConfigServiceProtocol") is ConfigModuleService)
     }
 
     /// Row `scheme://services?protocol=…`.

@@ -1,3 +1,4 @@
+import TestSupport
 import Testing
 import Threading
 
@@ -113,8 +114,10 @@ import Threading
         } else {
             Issue.record("\(outcome)")
         }
-        let call = await router.services.call(
-            "Ledger", "append", arguments: .positional(["x"]), context: context)
+        let call = await ending {
+            try await router.services.call(
+                "Ledger", "append", arguments: .positional(["x"]), context: context)
+        }
         guard case .failure(let failure) = call else {
             Issue.record("\(call)")
             return

@@ -1,3 +1,4 @@
+import TestSupport
 import Testing
 import Threading
 
@@ -47,8 +48,10 @@ import Threading
             "a handler that hands its context on",
             { router, context in
                 _ = try? router.register("a://print", replacing: true) { request in
-                    let result = await router.services.call(
-                        "Printer", "print", arguments: .positional(["x"]), context: request.context)
+                    let result = await ending {
+                        try await router.services.call(
+                            "Printer", "print", arguments: .positional(["x"]), context: request.context)
+                    }
                     return .opened(try result.get())
                 }
                 let opening = await router.open("a://print", context: context)
@@ -58,8 +61,10 @@ import Threading
     ]
 
     private static func call(_ router: Router, _ method: String, _ context: OpenContext) async -> Code {
-        let result = await router.services.call(
-            "Printer", method, arguments: .positional(["x"]), context: context)
+        let result = await ending {
+            try await router.services.call(
+                "Printer", method, arguments: .positional(["x"]), context: context)
+        }
         return switch result {
         case .success: .ok
         case .failure(let failure): failure.code
@@ -104,8 +109,10 @@ import Threading
         let opening = await router.open(
             "scheme://services?protocol=Printer&method=print&ivar1=x", context: context)
         #expect(opening.outcome == .intercepted(by: "closed", reason: "no paper"))
-        let result = await router.services.call(
-            "Printer", "print", arguments: .positional(["x"]), context: context)
+        let result = await ending {
+            try await router.services.call(
+                "Printer", "print", arguments: .positional(["x"]), context: context)
+        }
         #expect(result == .failure(Failure(.intercepted, "intercepted by closed: no paper")))
         #expect(printer.all.isEmpty)
         #expect(
@@ -132,7 +139,7 @@ import Threading
             return .proceed
         }
         for arguments in [ServiceArguments.positional(["secret"]), .labeled(["ivar1": "public"])] {
-            _ = await router.services.call("Printer", "print", arguments: arguments)
+            _ = await ending { try await router.services.call("Printer", "print", arguments: arguments) }
         }
         #expect(printer.all == ["public"])
         #expect(
@@ -217,24 +224,25 @@ import Threading
     @Test func `a method learns who calls, with await and without, with a result and without`() async throws {
         let registry = try registry()
         #expect(
-            await registry.call(
-                "Desk", "note", arguments: .positional(["x"]), deadline: nil, context: Self.context)
-                == .success(1))
-        #expect(await registry.call("Desk", "clear", deadline: nil, context: Self.context) == .success(.null))
-        let refused = await registry.call(
-            "Desk", "clear", deadline: nil, context: OpenContext(caller: "me"))
+            try await registry.call(
+                "Desk", "note", arguments: .positional(["x"]), deadline: nil, context: Self.context) == 1)
+        #expect(
+            try await registry.call("Desk", "clear", deadline: nil, context: Self.context) == JSONValue.null)
+        let refused = await ending {
+            try await registry.call(
+                "Desk", "clear", deadline: nil, context: OpenContext(caller: "me"))
+        }
         #expect(refused == .failure(Failure(.notAllowed, "ops only")))
         #expect(
-            await registry.call(
-                "Sync", "who", arguments: .labeled(["prefix": "> "]), context: Self.context)
-                == .success("> ops c-7 2"))
+            try await registry.call(
+                "Sync", "who", arguments: .labeled(["prefix": "> "]), context: Self.context) == "> ops c-7 2")
         #expect(
-            await registry.call("Sync", "keep", arguments: .positional([1, 2]), context: Self.context)
-                == .success(.null))
-        #expect(await registry.call("Sync", "last") == .success("ops c-7 2 1 2"))
+            try await registry.call("Sync", "keep", arguments: .positional([1, 2]), context: Self.context)
+                == JSONValue.null)
+        #expect(try await registry.call("Sync", "last") == "ops c-7 2 1 2")
         // The program itself has no name.
         #expect(
-            await registry.call("Sync", "who(prefix:)", arguments: .positional([""])) == .success("- - 1"))
+            try await registry.call("Sync", "who(prefix:)", arguments: .positional([""])) == "- - 1")
     }
 
     @Test func `a service URL hands the context of its open on`() async throws {
@@ -251,7 +259,10 @@ import Threading
         #expect(sync.methods.map { $0.arguments.map(\.label) } == [["prefix"], ["_", "and"], []])
         #expect(sync.methods[0].selector == "whoWithPrefix:")
         let sent: [String: JSONValue] = ["prefix": "", "context": ["caller": "ops"]]
-        guard case .failure(let failure) = await registry.call("Sync", "who", arguments: .labeled(sent))
+        guard
+            case .failure(let failure) = await ending({
+                try await registry.call("Sync", "who", arguments: .labeled(sent))
+            })
         else {
             Issue.record("a context was taken from outside")
             return

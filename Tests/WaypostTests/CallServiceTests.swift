@@ -1,3 +1,4 @@
+import TestSupport
 import Testing
 import Threading
 
@@ -65,7 +66,7 @@ import Threading
         method: String, arguments: ServiceArguments, result: JSONValue
     ) async throws {
         let answer = try await calculator().call("CalculatorService", method, arguments: arguments)
-        #expect(answer == .success(result))
+        #expect(answer == result)
     }
 
     static let bad: [(String, ServiceArguments, Int, String, String?)] = [
@@ -86,11 +87,11 @@ import Threading
     func `a call that does not fit is refused with its code and names the place`(
         method: String, arguments: ServiceArguments, code: Int, part: String, argument: String?
     ) async throws {
-        let answer = try await calculator().call("CalculatorService", method, arguments: arguments)
-        guard case .failure(let failure) = answer else {
-            Issue.record("\(answer)")
-            return
-        }
+        let registry = try calculator()
+        let failure = try #require(
+            await #expect(throws: Failure.self) {
+                try await registry.call("CalculatorService", method, arguments: arguments)
+            })
         #expect(failure.code.number == code)
         #expect(failure.detail.contains(part))
         if let argument { #expect(failure.detail.contains("\"\(argument)")) }
@@ -98,8 +99,11 @@ import Threading
 
     @Test func `an unknown name is answered with those that are near`() async throws {
         let registry = try calculator()
-        guard case .failure(let service) = await registry.call("CalculatorServise", "add"),
-            case .failure(let method) = await registry.call("CalculatorService", "addd(a:b:)")
+        guard
+            case .failure(let service) = await ending({ try await registry.call("CalculatorServise", "add") }),
+            case .failure(let method) = await ending({
+                try await registry.call("CalculatorService", "addd(a:b:)")
+            })
         else {
             Issue.record("called")
             return
@@ -114,15 +118,19 @@ import Threading
         let answer = try await calculator().call(
             "AppConfigServiceProtocol", "openMiniProgramWithInfo:",
             arguments: .labeled(["ivar1": ["key": "value"]]))
-        #expect(answer == .success(["key": "value"]))
+        #expect(answer == ["key": "value"])
     }
 
     @Test func `the wanted form of the result is given`() async throws {
         let registry = try calculator()
         let arguments = ServiceArguments.positional([["x": 1]])
-        let none = await registry.call("CalculatorService", "place", arguments: arguments, result: .none)
-        let words = await registry.call(
-            "CalculatorService", "place", arguments: arguments, result: .reference)
+        let none = await ending {
+            try await registry.call("CalculatorService", "place", arguments: arguments, result: .none)
+        }
+        let words = await ending {
+            try await registry.call(
+                "CalculatorService", "place", arguments: arguments, result: .reference)
+        }
         #expect(none == .success(.null))
         #expect(words == .success("Point(x: 1, tags: nil)"))
     }
@@ -141,8 +149,10 @@ import Threading
     @Test func `what is not on the allow-list is not called`() async throws {
         let registry = try calculator()
         registry.allowOnly(["CalculatorService.add(a:b:)"])
-        let add = await registry.call("CalculatorService", "add", arguments: .positional([1, 2]))
-        let ping = await registry.call("CalculatorService", "ping")
+        let add = await ending {
+            try await registry.call("CalculatorService", "add", arguments: .positional([1, 2]))
+        }
+        let ping = await ending { try await registry.call("CalculatorService", "ping") }
         #expect(add == .success(3))
         guard case .failure(let failure) = ping else {
             Issue.record("called")
@@ -157,13 +167,13 @@ import Threading
         try registry.expose(
             ExposedService("Slow", instance: gate) { Exposed("wait()") { (gate: Gate) in await gate.wait() } }
         )
-        let late = await registry.call("Slow", "wait", deadline: .milliseconds(5))
+        let late = await ending { try await registry.call("Slow", "wait", deadline: .milliseconds(5)) }
         guard case .failure(let failure) = late else {
             Issue.record("returned")
             return
         }
         #expect(failure.code == .deadline)
-        let caller = Task { await registry.call("Slow", "wait", deadline: nil) }
+        let caller = Task { await ending { try await registry.call("Slow", "wait", deadline: nil) } }
         caller.cancel()
         guard case .failure(let canceled) = await caller.value else {
             Issue.record("returned")
@@ -177,11 +187,17 @@ import Threading
         let registry = try calculator()
         let heard = Guarded<[ServiceEvent]>([])
         let handle = registry.observe { event in heard.withLock { $0.append(event) } }
-        _ = await registry.call(
-            "CalculatorService", "add", arguments: .positional([1, 2]), context: OpenContext(ref: "c-1"))
-        _ = await registry.call("CalculatorService", "nothing", context: OpenContext(ref: "c-2"))
+        _ = await ending {
+            try await registry.call(
+                "CalculatorService", "add", arguments: .positional([1, 2]), context: OpenContext(ref: "c-1"))
+        }
+        _ = await ending {
+            try await registry.call("CalculatorService", "nothing", context: OpenContext(ref: "c-2"))
+        }
         handle.cancel()
-        _ = await registry.call("CalculatorService", "add", arguments: .positional([1, 2]))
+        _ = await ending {
+            try await registry.call("CalculatorService", "add", arguments: .positional([1, 2]))
+        }
         let events = heard.withLock { $0 }
         #expect(events.map(\.kind) == [.called, .returned, .threw])
         #expect(events.map(\.ref) == ["c-1", "c-1", "c-2"])

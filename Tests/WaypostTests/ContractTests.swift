@@ -1,3 +1,4 @@
+import TestSupport
 import Testing
 
 @testable import Waypost
@@ -131,10 +132,10 @@ import Testing
             #expect(found == nil)
         }
         // What it refuses, the method itself refuses, in the same words.
-        let answer = await router.services.call("Shelves", method, arguments: arguments)
+        let answer = await ending { try await router.services.call("Shelves", method, arguments: arguments) }
         let standIn = ServiceRegistry()
         for service in router.contract.services { try standIn.expose(ExposedService(standInFor: service)) }
-        let other = await standIn.call("Shelves", method, arguments: arguments)
+        let other = await ending { try await standIn.call("Shelves", method, arguments: arguments) }
         for answer in [answer, other] {
             switch answer {
             case .success: #expect(fault == nil)

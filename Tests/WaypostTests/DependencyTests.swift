@@ -32,15 +32,15 @@ import Waypost
             }
             try router.services.expose(
                 ExposedService(
-                    "OrderService", make: { try OrderService(orders: $0.instance(of: (any Orders).self)) }
+                    "OrderService", make: { try OrderService(orders: $0.fetch((any Orders).self)) }
                 ) {
                     Exposed("name(of:)") { (service: OrderService, id: Int) in service.name(of: id) }
                 })
             #expect(await router.open("d://orders/4").value == .string(name))
             #expect(await router.open("d://again/4").value == .string(name))
             #expect(
-                await router.services.call("OrderService", "name", arguments: .positional([4]))
-                    == .success(.string(name)))
+                try await router.services.call("OrderService", "name", arguments: .positional([4]))
+                    == .string(name))
         }
     }
 

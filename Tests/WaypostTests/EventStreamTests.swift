@@ -1,3 +1,4 @@
+import TestSupport
 import Testing
 import Threading
 
@@ -78,7 +79,7 @@ import Threading
         _ = await router.open("e://page/2")
         var navigation = states.makeAsyncIterator()
         #expect(await navigation.next()?.top?.url == "e://page/2")
-        _ = await router.services.call("None", "none")
+        _ = await ending { try await router.services.call("None", "none") }
         var events = calls.makeAsyncIterator()
         #expect(await events.next()?.code == .noService)
     }

@@ -1,4 +1,5 @@
 import Foundation
+import TestSupport
 import Testing
 
 @testable import Waypost
@@ -125,10 +126,12 @@ import Testing
                 Exposed("go(to:)") { (_: Int, to: URL) in to.host() }
                 Exposed("price(of:at:)") { (_: Int, of: Decimal, at: Date?) in of * 2 }
             })
-        let host = await services.call("Shop", "go", arguments: .labeled(["to": "https://x.example/z"]))
+        let host = await ending {
+            try await services.call("Shop", "go", arguments: .labeled(["to": "https://x.example/z"]))
+        }
         #expect(host == .success("x.example"))
-        #expect(await services.call("Shop", "price", arguments: .positional([0.1])) == .success(0.2))
-        let wrong = await services.call("Shop", "go", arguments: .positional([4]))
+        #expect(try await services.call("Shop", "price", arguments: .positional([0.1])) == 0.2)
+        let wrong = await ending { try await services.call("Shop", "go", arguments: .positional([4])) }
         #expect(throws: Failure.self) { try wrong.get() }
     }
 

@@ -1,3 +1,4 @@
+import TestSupport
 import Testing
 import Threading
 
@@ -95,7 +96,7 @@ import Threading
         let (stack, _) = try await open([("a", 1), ("b", 1), ("c", 0), ("a", 1)])
         let router = Router()
         router.use(stack)
-        func move(_ move: NavigationMove) async throws -> Bool { try await router.navigate(move).get() }
+        func move(_ move: NavigationMove) async throws -> Bool { try await router.navigate(move) }
         #expect(try await move(.back))
         #expect(names(stack.state.modals) == [["c"]])
         #expect(try await move(.dismiss))
@@ -107,7 +108,7 @@ import Threading
         #expect(try await move(.popToRoot))
         #expect(try await !move(.popToRoot))
         #expect(names(stack.state.tabs)[0] == ["a"])
-        let nowhere = await router.navigate(.showTab(3))
+        let nowhere = await ending { try await router.navigate(.showTab(3)) }
         #expect(throws: Failure(.badField, "no tab 3; tabs are 0 to 2")) { try nowhere.get() }
     }
 
@@ -117,10 +118,10 @@ import Threading
 
     @Test func `without a navigator that can move it is refused`() async throws {
         let router = Router()
-        let none = await router.navigate(.back)
+        let none = await ending { try await router.navigate(.back) }
         #expect(throws: Failure(.noNavigator, "this program has no navigator")) { try none.get() }
         router.use(Wall())
-        let wall = await router.navigate(.back)
+        let wall = await ending { try await router.navigate(.back) }
         #expect(throws: Failure(.noNavigator, "the navigator of this program cannot go back")) {
             try wall.get()
         }

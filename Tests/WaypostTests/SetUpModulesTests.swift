@@ -1,8 +1,51 @@
+import TestSupport
 import Testing
 import Threading
 
 @testable import Waypost
 @testable import WaypostTools
+
+/// Adds to its router what others go through, and keeps no router.
+private final class Guarding: RouteModule {
+    let name = "guarding"
+
+    func setUp(in router: Router) async throws {
+        try router.intercept("guard", scope: .subtree("a://b")) { _ in .stop(reason: "closed") }
+        router.willOpen("moved") { $0.url == "a://old" ? .open("a://new") : .proceed }
+        try router.register("a://new") { _ in .opened("new") }
+        try router.relocate([
+            RelocationLayer(
+                name: "own", entries: [RelocationEntry(.replace(origin: "a://older", target: "a://new"))])
+        ])
+    }
+}
+
+@Suite struct `What a module adds to its router` {
+    @Test func `interceptors, hooks, routes and maps of a set-up hold for the open that waited for it`()
+        async throws
+    {
+        let router = Router(configuration: RouterConfiguration(registersLinked: false))
+        try router.register("a://b/c") { _ in .opened("b") }
+        router.declare([Guarding()])
+        #expect(await router.open("a://b/c").outcome == .intercepted(by: "guard", reason: "closed"))
+        #expect(await router.open("a://old").value == "new")
+        #expect(await router.open("a://older").value == "new")
+    }
+
+    @Test func `a router and its module end with their last owner`() async throws {
+        let module = Guarding()
+        weak var kept: Router?
+        do {
+            let router = Router(configuration: RouterConfiguration(registersLinked: false))
+            kept = router
+            router.declare([module])
+            try await router.load()
+            #expect(await router.open("a://new").isSuccess)
+        }
+        #expect(kept == nil)
+        _ = module
+    }
+}
 
 @Suite struct `Set up modules` {
     final class Log: Sendable {
@@ -92,7 +135,7 @@ import Threading
                 return false
             }, wait: { _, _, _ in nil })
         registry.wait(for: modules, of: ObjectIdentifier(registry))
-        guard case .failure(let failure) = await registry.call("Orders", "next") else {
+        guard case .failure(let failure) = await ending({ try await registry.call("Orders", "next") }) else {
             Issue.record("the call ran")
             return
         }
@@ -145,7 +188,11 @@ import Threading
         #expect(await router.open("a://good").isSuccess)
         #expect(await router.open("scheme://services?protocol=Bad&method=next").code == .module)
         #expect(await router.open("scheme://services?protocol=Good&method=next").value == 1)
-        guard case .failure(let failure) = await router.services.call("Bad", "next", deadline: nil) else {
+        guard
+            case .failure(let failure) = await ending({
+                try await router.services.call("Bad", "next", deadline: nil)
+            })
+        else {
             Issue.record("a module that failed was called")
             return
         }
@@ -173,7 +220,7 @@ import Threading
         #expect(try await router.load().isEmpty)
         #expect(router.routes.map(\.path) == ["a://needy", "a://right"])
         #expect(await router.open("a://needy").isSuccess)
-        #expect(try await router.services.call("Orders", "next", deadline: nil).get() == 42)
+        #expect(try await router.services.call("Orders", "next", deadline: nil) == 42)
     }
 
     static let refused: [([Route], [ExposedService])] = [
@@ -199,7 +246,7 @@ import Threading
         ])
         #expect(router.moduleFailures.isEmpty)
         #expect(await router.open("a://new").isSuccess)
-        #expect(try await router.services.call("New", "next", deadline: nil).get() == 1)
+        #expect(try await router.services.call("New", "next", deadline: nil) == 1)
     }
 
     static let wrong: [([(String, [String])], [String], String)] = [
@@ -257,8 +304,10 @@ import Threading
         let opening = await router.open("a://other", context: context)
         #expect(opening.code == .deadline)
         #expect(opening.detail.contains("module Slow"))
-        let call = await router.services.call(
-            "Slow", "next", context: context)
+        let call = await ending {
+            try await router.services.call(
+                "Slow", "next", context: context)
+        }
         guard case .failure(let failure) = call else {
             Issue.record("\(call)")
             return
@@ -269,7 +318,7 @@ import Threading
         gate.open()
         #expect(try await router.load().isEmpty)
         #expect(await router.open("a://other", context: OpenContext(deadline: .seconds(60))).isSuccess)
-        #expect(try await router.services.call("Slow", "next", deadline: nil).get() == 1)
+        #expect(try await router.services.call("Slow", "next", deadline: nil) == 1)
     }
 
     @Test func `an open that is canceled while it waits for modules ends`() async throws {
@@ -308,7 +357,7 @@ import Threading
                 name: "Opener", dependencies: ["Needed"], routes: [Self.route("a://late")], log: log,
                 run: {
                     guard await router.open("a://early").isSuccess, await router.open("a://needed").isSuccess,
-                        try await router.services.call("Early", "next", deadline: nil).get() == 1
+                        try await router.services.call("Early", "next", deadline: nil) == 1
                     else { throw Broken() }
                     // Not set up: neither itself nor what comes after it.
                     for url in ["a://late", "a://after"] { log.add("\(await router.open(url).code)") }

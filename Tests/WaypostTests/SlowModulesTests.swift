@@ -1,3 +1,4 @@
+import TestSupport
 import Testing
 import Threading
 
@@ -146,7 +147,7 @@ import Threading
         ])
         await start(router)
         #expect(await router.open("a://good").isSuccess)
-        #expect(try await router.services.call("Good", "next", deadline: nil).get() == 1)
+        #expect(try await router.services.call("Good", "next", deadline: nil) == 1)
         #expect(router.modulesLoading == ["Hangs", "Needy"])
         #expect(router.moduleFailures.isEmpty)
         let findings = router.check().findings(.failedModule)
@@ -163,7 +164,7 @@ import Threading
         let waiting = ["a://Hangs", "a://needy"].map { begin($0, on: router) }
         gate.open()
         for opening in waiting { #expect(await opening.value.isSuccess) }
-        #expect(try await router.services.call("Hangs", "next", deadline: nil).get() == 1)
+        #expect(try await router.services.call("Hangs", "next", deadline: nil) == 1)
         #expect(router.check().findings(.failedModule).isEmpty)
     }
 
@@ -265,7 +266,7 @@ import Threading
         gate.open()
         #expect(await first.value.code == (fails ? .module : .intercepted))
         #expect(await router.open("a://secret").code == (fails ? .module : .intercepted))
-        let call = await router.services.call("Free", "next", deadline: nil)
+        let call = await ending { try await router.services.call("Free", "next", deadline: nil) }
         #expect(code(of: call) == (fails ? .module : .ok))
         guard fails else { return }
         router.declare([Guard {}])
@@ -401,36 +402,36 @@ import Threading
         let router = router()
         router.declare([Shop()])
         #expect(router.services.services.isEmpty)
-        let early = await failure { try router.services.instance(of: Orders.self) }
+        let early = await failure { try router.services.fetch(Orders.self) }
         #expect(early == Failure(.module, "module Shop is not set up yet"))
-        #expect(router.services.fetch(named: "Orders") == nil)
+        #expect((try? router.services.fetch(named: "Orders")) == nil)
         #expect(await router.open("a://orders").value == 3)
-        #expect(try router.services.instance(of: Orders.self).count == 3)
-        #expect(router.services.fetch(named: "Orders") is Orders)
-        #expect(await failure { try await router.services.call("Orders", "count").get() }?.code == .noService)
+        #expect(try router.services.fetch(Orders.self).count == 3)
+        #expect(try router.services.fetch(named: "Orders") is Orders)
+        #expect(await failure { try await router.services.call("Orders", "count") }?.code == .noService)
     }
 
     @Test func `are taken away with their module`() async throws {
         let router = router()
         router.declare([Shop(count: 1, run: { throw Broken() })])
         #expect(try await router.load().count == 1)
-        let failed = await failure { try router.services.instance(of: Orders.self) }
+        let failed = await failure { try router.services.fetch(Orders.self) }
         #expect(failed?.code == .module)
         #expect(failed?.detail.contains("Broken()") == true)
         router.declare([Shop(count: 2)])
         #expect(try await router.load().isEmpty)
-        #expect(try router.services.instance(of: Orders.self).count == 2)
+        #expect(try router.services.fetch(Orders.self).count == 2)
     }
 
     @Test func `are in use in their own set-up, and in no other's`() async throws {
         let router = router()
         let (registry, log, gate) = (router.services, Log(), Gate())
         router.declare([
-            Shop(gate: gate, run: { log.add("\(try registry.instance(of: Orders.self).count)") }),
+            Shop(gate: gate, run: { log.add("\(try registry.fetch(Orders.self).count)") }),
             `Set up modules`.Module(
                 name: "Reader",
                 run: {
-                    do { _ = try registry.instance(of: Orders.self) } catch { log.add("\(error)") }
+                    do { _ = try registry.fetch(Orders.self) } catch { log.add("\(error)") }
                     gate.open()
                 }),
         ])
@@ -442,7 +443,7 @@ import Threading
         let router = router()
         router.services.register(Orders.self, instance: Orders(count: 7))
         router.declare([Shop()])
-        #expect(try router.services.instance(of: Orders.self).count == 7)
+        #expect(try router.services.fetch(Orders.self).count == 7)
         #expect(await router.open("a://orders").value == 7)
     }
 

@@ -1,3 +1,4 @@
+import TestSupport
 import Testing
 import Waypost
 
@@ -50,11 +51,12 @@ extension Code {
             return .proceed
         }
         for name in ["inPlace", "waits", "hooked"] {
-            #expect(await router.services.call("S", name) == .failure(failure), "\(name)")
+            #expect(
+                await ending { try await router.services.call("S", name) } == .failure(failure), "\(name)")
             let opening = await router.open("scheme://services?protocol=S&method=\(name)")
             #expect(opening.failure == failure, "\(name) by URL")
         }
-        #expect(await router.navigate(.back) == .failure(failure))
+        #expect(await ending { try await router.navigate(.back) } == .failure(failure))
     }
 
     private struct Refusing: Navigator {

@@ -1,5 +1,11 @@
 import Threading
 
+#if canImport(FoundationEssentials)
+import FoundationEssentials
+#else
+import Foundation
+#endif
+
 /// How work with a deadline ended.
 enum TimedResult<Value: Sendable>: Sendable {
     case finished(Result<Value, any Error>)
@@ -195,6 +201,20 @@ func unisolated<Input, Value>(
     unsafeBitCast(body, to: (@Sendable (Input) throws -> Value).self)
 }
 
+/// The same for a factory.
+func unisolated<Value>(
+    factory body: @escaping @isolated(any) @Sendable () throws -> Value
+) -> @Sendable () throws -> Value {
+    unsafeBitCast(body, to: (@Sendable () throws -> Value).self)
+}
+
+/// The same for a listener, which can't fail.
+func unisolated<Event>(
+    listener body: @escaping @isolated(any) @Sendable (Event) -> Void
+) -> @Sendable (Event) -> Void {
+    unsafeBitCast(body, to: (@Sendable (Event) -> Void).self)
+}
+
 // Closures with any number of arguments can't be cast by themselves.
 private struct MarkedClosure<each Input, Value> {
     let body: @isolated(any) @Sendable (repeat each Input) throws -> Value
@@ -219,8 +239,13 @@ extension Failure {
             case is CancellationError: .canceled(subject)
             case let error as DecodingError:
                 .handlerFailed("\(subject) failed: \(error.place) \(error.reason)")
-            default: .handlerFailed("\(subject) failed: \(error)")
+            default: .handlerFailed("\(subject) failed: \(Self.text(of: error))")
             }
+    }
+
+    /// What an app's error says: for people, where its type has words for them.
+    static func text(of error: any Error) -> String {
+        (error as? any LocalizedError)?.errorDescription ?? "\(error)"
     }
 }
 

@@ -4,12 +4,28 @@
 public struct RegistrationHandle: Sendable {
     /// The patterns of the routes that it replaced, and the names of destinations; empty where nothing was.
     public let replaced: [String]
+    private let drops: @Sendable () -> Int
     private let end: @Sendable () -> Void
 
-    init(replaced: [String] = [], _ end: @escaping @Sendable () -> Void) {
+    init(
+        replaced: [String] = [], drops: @escaping @Sendable () -> Int = { 0 },
+        _ end: @escaping @Sendable () -> Void
+    ) {
         self.replaced = replaced
+        self.drops = drops
         self.end = end
     }
+
+    /// The handle of a listener, which also forgets what still waits for it.
+    init<Event>(of listener: Listener<Event>, _ end: @escaping @Sendable () -> Void) {
+        self.init(drops: { listener.dropped }) {
+            end()
+            listener.cancel()
+        }
+    }
+
+    /// How many events a listener of an actor has missed, because more than 1 024 waited for that actor; 0 for all else.
+    public var dropped: Int { drops() }
 
     /// Ends the registration; a second call does nothing.
     public func cancel() {
@@ -18,15 +34,15 @@ public struct RegistrationHandle: Sendable {
 }
 
 /// Listeners, in the order in which they were added.
-struct ListenerList<Event>: Sendable {
-    private var listeners: [(id: UInt64, notify: @Sendable (Event) -> Void)] = []
+struct ListenerList<Event: Sendable>: Sendable {
+    private var listeners: [(id: UInt64, listener: Listener<Event>)] = []
     private var next: UInt64 = 0
 
     var isEmpty: Bool { listeners.isEmpty }
 
-    mutating func add(_ notify: @escaping @Sendable (Event) -> Void) -> UInt64 {
+    mutating func add(_ listener: Listener<Event>) -> UInt64 {
         next += 1
-        listeners.append((next, notify))
+        listeners.append((next, listener))
         return next
     }
 
@@ -35,6 +51,6 @@ struct ListenerList<Event>: Sendable {
     }
 
     func notify(_ event: Event) {
-        for listener in listeners { listener.notify(event) }
+        for entry in listeners { entry.listener.notify(event) }
     }
 }

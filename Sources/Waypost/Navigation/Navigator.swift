@@ -84,11 +84,14 @@ public final class NavigationStack: Navigator {
     @discardableResult
     public func dismiss() -> Bool { change { $0.dismiss() } }
 
-    /// Calls the listener with each new state.
+    /// Calls the listener with each new state, on the thread of the change, or on the actor that it belongs to.
     @discardableResult
-    public func observe(_ listener: @escaping @Sendable (NavigationState) -> Void) -> RegistrationHandle {
+    public func observe(
+        @_inheritActorContext _ listener: @escaping @isolated(any) @Sendable (NavigationState) -> Void
+    ) -> RegistrationHandle {
+        let listener = Listener(listener)
         let id = listeners.withLock { $0.add(listener) }
-        return RegistrationHandle { [weak self] in self?.listeners.withLock { $0.remove(id) } }
+        return RegistrationHandle(of: listener) { [weak self] in self?.listeners.withLock { $0.remove(id) } }
     }
 
     private func change<Result: Sendable, Failure: Error>(

@@ -110,7 +110,7 @@ public macro route(
 /// The service is made at its first need, by its initializer without arguments. One that is made of other services has
 /// instead an initializer that takes the registry; both may throw:
 ///
-///     init(services: ServiceRegistry) throws { counter = try services.instance(of: Counter.self) }
+///     init(services: ServiceRegistry) throws { counter = try services.fetch(Counter.self) }
 ///
 /// It can be fetched by its type, and is `Sendable`: the macro adds that where it is not stated.
 /// By hand it is ``ExposedService``.
@@ -128,7 +128,7 @@ public macro Service(_ name: String? = nil, lifetime: ServiceLifetime = .shared)
 ///     @Service(as: (any AppConfigService).self)
 ///     final class LocalAppConfig: AppConfigService { … }
 ///
-///     let config = router.services.fetch((any AppConfigService).self)
+///     let config = try router.services.fetch((any AppConfigService).self)
 ///
 /// - Parameters:
 ///   - name: The name that callers use; the protocol's unless given.

@@ -1,6 +1,6 @@
 /// A part of an app that brings its routes and services, and is set up when they are first needed.
 ///
-/// What it declares is visible at once. ``setUp()`` runs once, before the first open or call; nothing of the module
+/// What it declares is visible at once. ``setUp(in:)`` runs once, before the first open or call; nothing of the module
 /// runs before it has ended.
 public protocol RouteModule: Sendable {
     /// Its name, under which others depend on it.
@@ -26,7 +26,15 @@ public protocol RouteModule: Sendable {
     /// A set-up that takes longer is cancelled, and the module has failed. It is not waited for, and stays failed when it
     /// ends after all, until a module of its name is declared again.
     var setUpDeadline: Duration? { get }
-    /// Prepares the module; does nothing unless declared.
+    /// Prepares the module, and adds what belongs to its router: interceptors, hooks, more routes, maps.
+    ///
+    /// It is this or ``setUp()``, which it runs unless declared. The router outlives it; what the module adds may hold
+    /// the module, but the module needs no router of its own.
+    ///
+    /// - Parameter router: The router that the module was declared at.
+    /// - Throws: Anything; the module has failed then, with the error in the reason.
+    func setUp(in router: Router) async throws
+    /// Prepares a module that needs nothing of its router; does nothing unless declared.
     ///
     /// Set-ups of modules that do not depend on each other run at the same time. Opens and calls within it do not
     /// wait for other modules: what is not set up by then ends in 503 `MODULE`.
@@ -49,6 +57,8 @@ extension RouteModule {
     public var isRequired: Bool { false }
     /// 30 seconds.
     public var setUpDeadline: Duration? { .seconds(30) }
+    /// Runs ``setUp()``.
+    public func setUp(in router: Router) async throws { try await setUp() }
     /// Nothing to do.
     public func setUp() async throws {}
 }

@@ -7,7 +7,7 @@ final class ModuleLoader: Sendable {
     static let patience = Duration.seconds(1)
 
     private struct Declaration {
-        let module: any RouteModule
+        let setUp: @Sendable () async throws -> Void
         let declared: DeclaredModule
         // Asked once and before the lock is taken, for they are the module's own code.
         let dependencies: [String]
@@ -78,12 +78,14 @@ final class ModuleLoader: Sendable {
     ///   were taken away. It runs under the lock, so that a set-up can't begin before it has ended.
     /// - Returns: Whether it was kept.
     func declare(
-        _ module: any RouteModule,
+        _ module: any RouteModule, in router: Router,
         register: (DeclaredModule, _ replaced: DeclaredModule?) throws(RegistrationError) -> Void
     ) -> Bool {
         let declared = DeclaredModule(module.name, of: ObjectIdentifier(self))
         let declaration = Declaration(
-            module: module, declared: declared, dependencies: module.dependencies,
+            // Weak, for the router keeps its declarations.
+            setUp: { [weak router] in if let router { try await module.setUp(in: router) } },
+            declared: declared, dependencies: module.dependencies,
             isRequired: module.isRequired, deadline: module.setUpDeadline)
         return state.withLock { state in
             let place = state.declarations.firstIndex { $0.declared.name == declared.name }
@@ -219,10 +221,10 @@ final class ModuleLoader: Sendable {
 
     nonisolated(nonsending) private func setUp(_ declaration: Declaration) async {
         do {
-            try await declaration.module.setUp()
+            try await declaration.setUp()
             end(declaration.declared, .ready)
         } catch {
-            end(declaration.declared, .failed("setUp failed: \(error)"))
+            end(declaration.declared, .failed("setUp failed: \(Failure.text(of: error))"))
         }
     }
 

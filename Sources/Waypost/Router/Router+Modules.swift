@@ -19,7 +19,8 @@ extension Router {
         registry.wait(for: declared, of: ObjectIdentifier(self.modules))
         for module in modules {
             let (routes, services, providers) = (module.routes, module.services, module.providers)
-            let isKept = self.modules.declare(module) { declared, replaced throws(RegistrationError) in
+            let isKept = self.modules.declare(module, in: self) {
+                declared, replaced throws(RegistrationError) in
                 if let replaced {
                     swap { state, _ in state.remove(replaced) }
                     registry.close(replaced)

@@ -32,13 +32,17 @@ extension Router {
 
     private func notify(_ state: NavigationState) { navigation.withLock { $0.listeners }.notify(state) }
 
-    /// Calls the listener with each new state of the navigator, also of one that is set later.
+    /// Calls the listener with each new state of the navigator, also of one that is set later; on the thread of the
+    /// change, or on the actor that it belongs to.
     @discardableResult
     public func observeNavigation(
-        _ listener: @escaping @Sendable (NavigationState) -> Void
+        @_inheritActorContext _ listener: @escaping @isolated(any) @Sendable (NavigationState) -> Void
     ) -> RegistrationHandle {
+        let listener = Listener(listener)
         let id = navigation.withLock { $0.listeners.add(listener) }
-        return RegistrationHandle { [weak self] in self?.navigation.withLock { $0.listeners.remove(id) } }
+        return RegistrationHandle(of: listener) { [weak self] in
+            self?.navigation.withLock { $0.listeners.remove(id) }
+        }
     }
 
     /// What ``observeNavigation(_:)`` gives, as a stream.
@@ -50,21 +54,17 @@ extension Router {
 
     /// Goes back, or to another tab.
     ///
-    /// - Returns: whether anything changed; 404 `NO_NAVIGATOR` when nothing shows screens here.
+    /// - Returns: Whether anything changed.
+    /// - Throws: 404 `NO_NAVIGATOR` when nothing shows screens here; what the navigator throws.
+    @discardableResult
     nonisolated(nonsending) public func navigate(
         _ move: NavigationMove, context: OpenContext = .init()
-    ) async -> Result<Bool, Failure> {
-        guard let navigator else {
-            return .failure(Failure(.noNavigator, "this program has no navigator"))
-        }
-        let scope: OpenScope
-        do throws(Failure) {
-            scope = try OpenScope.current.entered(by: move.name)
-        } catch {
-            return .failure(error)
-        }
-        return await HandlerBody.waiting { try await navigator.move($0) }.call(
+    ) async throws(Failure) -> Bool {
+        guard let navigator else { throw Failure(.noNavigator, "this program has no navigator") }
+        let scope = try OpenScope.current.entered(by: move.name)
+        return try await HandlerBody.waiting { try await navigator.move($0) }.call(
             with: move, HandlerStart(isIdempotent: move.isIdempotent, subject: move.name), context,
-            within: configuration.handlerDeadline, clock: configuration.clock, scope: scope)
+            within: configuration.handlerDeadline, clock: configuration.clock, scope: scope
+        ).get()
     }
 }

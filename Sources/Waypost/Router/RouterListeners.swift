@@ -11,24 +11,38 @@ struct RouterListeners: Sendable {
 extension Router {
     /// Calls the listener with everything that happens while URLs are opened.
     ///
-    /// The listener runs on the thread of the open, in the order of the events. It must return quickly.
+    /// The listener runs on the thread of the open, in the order of the events. It must return quickly. One that belongs
+    /// to an actor runs there, in the same order and soon after; see ``RegistrationHandle/dropped``.
     @discardableResult
-    public func observe(_ listener: @escaping @Sendable (RouterEvent) -> Void) -> RegistrationHandle {
+    public func observe(
+        @_inheritActorContext _ listener: @escaping @isolated(any) @Sendable (RouterEvent) -> Void
+    ) -> RegistrationHandle {
         hasListeners.store(true, ordering: .releasing)
+        let listener = Listener(listener)
         let id = listeners.withLock { $0.events.add(listener) }
-        return RegistrationHandle { [weak self] in self?.listeners.withLock { $0.events.remove(id) } }
+        return RegistrationHandle(of: listener) { [weak self] in
+            self?.listeners.withLock { $0.events.remove(id) }
+        }
     }
 
     /// Calls the listener after each open with all that is known of it: how it ended, its redirects and parameters, how
     /// long it took and who asked.
     ///
-    /// The listener runs on the thread of the open and must return quickly. The parameters may hold secrets; for logs
-    /// there is ``Opening/redactedParameters(further:)``.
+    /// The listener runs as that of ``observe(_:)`` does. The parameters may hold secrets; for logs there is
+    /// ``Opening/redactedParameters(further:)``.
     @discardableResult
-    public func onOpen(_ listener: @escaping @Sendable (Opening) -> Void) -> RegistrationHandle {
+    public func onOpen(
+        @_inheritActorContext _ listener: @escaping @isolated(any) @Sendable (Opening) -> Void
+    ) -> RegistrationHandle {
+        add(Listener(listener))
+    }
+
+    private func add(_ listener: Listener<Opening>) -> RegistrationHandle {
         hasListeners.store(true, ordering: .releasing)
         let id = listeners.withLock { $0.openings.add(listener) }
-        return RegistrationHandle { [weak self] in self?.listeners.withLock { $0.openings.remove(id) } }
+        return RegistrationHandle(of: listener) { [weak self] in
+            self?.listeners.withLock { $0.openings.remove(id) }
+        }
     }
 
     /// What ``observe(_:)`` gives, as a stream.
@@ -47,8 +61,10 @@ extension Router {
 
     /// Calls the listener after each open that did not succeed; there may be several listeners.
     @discardableResult
-    public func onFailure(_ listener: @escaping @Sendable (Opening) -> Void) -> RegistrationHandle {
-        onOpen { if !$0.isSuccess { listener($0) } }
+    public func onFailure(
+        @_inheritActorContext _ listener: @escaping @isolated(any) @Sendable (Opening) -> Void
+    ) -> RegistrationHandle {
+        add(Listener(listener).when { !$0.isSuccess })
     }
 
     /// Calls `body` after each change of what is registered: routes, destinations, exposed services.
@@ -57,7 +73,7 @@ extension Router {
     @discardableResult
     package func onRegistrationChange(_ body: @escaping @Sendable () -> Void) -> RegistrationHandle {
         loadLinked()
-        let id = listeners.withLock { $0.changes.add(body) }
+        let id = listeners.withLock { $0.changes.add(Listener(body)) }
         let services = registry.onChange(body)
         return RegistrationHandle { [weak self] in
             self?.listeners.withLock { $0.changes.remove(id) }

@@ -47,10 +47,16 @@ public struct RouteRequest: Sendable {
     ///         return try .opened(encoding: await orders.find(request.parameters.value("id")))
     ///     }
     ///
-    /// - Throws: ``Failure`` 500 when there is none, and what its factory throws.
-    public func service<Service: Sendable>(_ type: Service.Type = Service.self) throws -> Service {
+    /// - Parameters:
+    ///   - type: The type under which it is registered.
+    ///   - actor: Where this is called; need not be given.
+    /// - Throws: ``Failure`` 500 when there is none, or when it has to be made on another actor, and what its factory
+    ///   throws.
+    public func service<Service: Sendable>(
+        _ type: Service.Type = Service.self, isolation actor: isolated (any Actor)? = #isolation
+    ) throws -> Service {
         do {
-            return try owner.registry.instance(of: type)
+            return try owner.registry.fetch(type)
         } catch let failure as Failure where failure.code == .noService {
             throw Failure.handlerFailed("\(route) needs \(type), which is not registered at its router")
         }

@@ -5,14 +5,14 @@
 
 /// The actor of a method whose result can't be written as JSON: nothing runs on it, and so such a method can't be exposed.
 @globalActor
-public actor UnencodableResult {
+public actor ResultMustBeEncodable {
     /// The actor that nothing runs on.
-    public static let shared = UnencodableResult()
+    public static let shared = ResultMustBeEncodable()
 }
 
 extension Exposed {
     /// Refused by the compiler: the result is not `Encodable`.
-    @UnencodableResult
+    @ResultMustBeEncodable
     @available(
         *, deprecated,
         message: "the result must be Encodable; to call the method without its result, write `_ =` before it"
@@ -26,7 +26,7 @@ extension Exposed {
     }
 
     /// Refused by the compiler: the result is not `Encodable`.
-    @UnencodableResult
+    @ResultMustBeEncodable
     @available(
         *, deprecated,
         message: "the result must be Encodable; to call the method without its result, write `_ =` before it"
@@ -40,7 +40,7 @@ extension Exposed {
     }
 
     /// Refused by the compiler: the result is not `Encodable`.
-    @UnencodableResult
+    @ResultMustBeEncodable
     @available(
         *, deprecated,
         message: "the result must be Encodable; to call the method without its result, write `_ =` before it"
@@ -55,7 +55,7 @@ extension Exposed {
     }
 
     /// Refused by the compiler: the result is not `Encodable`.
-    @UnencodableResult
+    @ResultMustBeEncodable
     @available(
         *, deprecated,
         message: "the result must be Encodable; to call the method without its result, write `_ =` before it"

@@ -16,7 +16,8 @@ extension ExposedService {
     ///   - methods: The methods that may be called from outside.
     public init<Service: Sendable, Interface: Sendable>(
         _ name: String, as interface: Interface.Type, lifetime: ServiceLifetime = .shared,
-        make: @escaping @Sendable () throws -> Service, convert: @escaping @Sendable (Service) -> Interface,
+        @_inheritActorContext make: @escaping @isolated(any) @Sendable () throws -> Service,
+        @_inheritActorContext convert: @escaping @isolated(any) @Sendable (Service) -> Interface,
         @ExposedBuilder<Service> methods: () -> [Exposed<Service>]
     ) {
         self.init(name, lifetime: lifetime, make: make, methods: methods)
@@ -26,8 +27,8 @@ extension ExposedService {
     /// The same for a service that is made of others, which its factory takes from the registry.
     public init<Service: Sendable, Interface: Sendable>(
         _ name: String, as interface: Interface.Type, lifetime: ServiceLifetime = .shared,
-        make: @escaping @Sendable (ServiceRegistry) throws -> Service,
-        convert: @escaping @Sendable (Service) -> Interface,
+        @_inheritActorContext make: @escaping @isolated(any) @Sendable (ServiceRegistry) throws -> Service,
+        @_inheritActorContext convert: @escaping @isolated(any) @Sendable (Service) -> Interface,
         @ExposedBuilder<Service> methods: () -> [Exposed<Service>]
     ) {
         self.init(name, lifetime: lifetime, make: make, methods: methods)
@@ -36,14 +37,16 @@ extension ExposedService {
 
     private mutating func provide<Service: Sendable, Interface: Sendable>(
         _ interface: Interface.Type, _ lifetime: ServiceLifetime,
-        _ convert: @escaping @Sendable (Service) -> Interface
+        _ convert: @escaping @isolated(any) @Sendable (Service) -> Interface
     ) {
         let (own, name) = (providers, name)
+        let (actor, convert) = (convert.isolation ?? actor, unisolated(handler: convert))
         providers = { registry in
             // Weak, for the registry keeps the factory.
-            let provider = ServiceProvider(interface, name: name, lifetime: lifetime) { [weak registry] in
+            let provider = ServiceProvider(interface, name: name, lifetime: lifetime, on: actor) {
+                [weak registry] in
                 guard let registry else { throw Failure.noService(name) }
-                return convert(try registry.instance(of: Service.self))
+                return try convert(registry.instance(of: Service.self, on: actor))
             }
             return own(registry) + [provider]
         }

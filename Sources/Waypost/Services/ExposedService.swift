@@ -13,31 +13,36 @@ public struct ExposedService: Sendable {
     public let name: String
     /// How it is made, by the types under which it is fetched; those that the registry has already stay.
     var providers: @Sendable (ServiceRegistry) -> [ServiceProvider]
+    /// Where it is made; anywhere when there is none.
+    let actor: (any Actor)?
     let methods: [ExposedMethod]
 
     /// A service that the registry makes when it is first needed.
     ///
     /// It can also be fetched by its type.
     public init<Service: Sendable>(
-        _ name: String, lifetime: ServiceLifetime = .shared, make: @escaping @Sendable () throws -> Service,
+        _ name: String, lifetime: ServiceLifetime = .shared,
+        @_inheritActorContext make: @escaping @isolated(any) @Sendable () throws -> Service,
         @ExposedBuilder<Service> methods: () -> [Exposed<Service>]
     ) {
-        self.init(name, of: Service.self, methods: methods) { _ in
-            [ServiceProvider(Service.self, name: name, lifetime: lifetime, make: make)]
+        let (actor, make) = (make.isolation, unisolated(factory: make))
+        self.init(name, of: Service.self, on: actor, methods: methods) { _ in
+            [ServiceProvider(Service.self, name: name, lifetime: lifetime, on: actor, make)]
         }
     }
 
     /// A service that is made of others, which its factory takes from the registry.
     ///
-    ///     ExposedService("OrderService", make: { try OrderService(orders: $0.instance(of: Orders.self)) }) { … }
+    ///     ExposedService("OrderService", make: { try OrderService(orders: $0.fetch(Orders.self)) }) { … }
     public init<Service: Sendable>(
         _ name: String, lifetime: ServiceLifetime = .shared,
-        make: @escaping @Sendable (ServiceRegistry) throws -> Service,
+        @_inheritActorContext make: @escaping @isolated(any) @Sendable (ServiceRegistry) throws -> Service,
         @ExposedBuilder<Service> methods: () -> [Exposed<Service>]
     ) {
-        self.init(name, of: Service.self, methods: methods) { registry in
+        let (actor, make) = (make.isolation, unisolated(handler: make))
+        self.init(name, of: Service.self, on: actor, methods: methods) { registry in
             [
-                ServiceProvider(Service.self, name: name, lifetime: lifetime) { [weak registry] in
+                ServiceProvider(Service.self, name: name, lifetime: lifetime, on: actor) { [weak registry] in
                     guard let registry else { throw Failure.noService(name) }
                     return try make(registry)
                 }
@@ -56,14 +61,16 @@ public struct ExposedService: Sendable {
     public init<Service: Sendable>(
         _ name: String, of type: Service.Type, @ExposedBuilder<Service> methods: () -> [Exposed<Service>]
     ) {
-        self.init(name, of: type, methods: methods) { _ in [] }
+        self.init(name, of: type, on: nil, methods: methods) { _ in [] }
     }
 
     private init<Service: Sendable>(
-        _ name: String, of type: Service.Type, methods: () -> [Exposed<Service>],
+        _ name: String, of type: Service.Type, on actor: (any Actor)?,
+        methods: () -> [Exposed<Service>],
         providers: @escaping @Sendable (ServiceRegistry) -> [ServiceProvider]
     ) {
         self.name = name
+        self.actor = actor
         self.providers = providers
         self.methods = methods().map(ExposedMethod.init)
     }
@@ -78,29 +85,49 @@ final class ExposedMethod: Sendable {
     /// Why it cannot be exposed; nil for a good one.
     let mistake: String?
     let work: HandlerBody<Call, JSONValue>
+    /// The type of its service; nil when it needs none.
+    let service: ObjectIdentifier?
 
     /// What a call brings along.
     struct Call: Sendable {
         var registry: ServiceRegistry
-        var exposed: CallableService
+        /// How to get the service.
+        var entry: ServiceEntry?
         var source: ArgumentSource
         var result: ServiceResultType
         var context: OpenContext
+        /// The service, when it had to be made elsewhere.
+        var made: (any Sendable)?
 
         func service<Service>() throws -> Service {
-            try registry.instance(of: Service.self, exposedBy: exposed)
+            if let made = made as? Service { return made }
+            return try registry.instance(of: Service.self, from: entry, on: nil)
         }
+
+        /// The call with the service, which was made on the actor of its factory.
+        func making(_ entry: ServiceEntry, on actor: isolated any Actor) async throws -> Self {
+            var call = self
+            call.made = try registry.instance(from: entry, on: actor)
+            return call
+        }
+    }
+
+    /// What a call runs: the method, behind the making of its service where that belongs to an actor.
+    func work(from entry: ServiceEntry?) -> HandlerBody<Call, JSONValue> {
+        guard let entry, let actor = entry.actor else { return work }
+        return .waiting { [work] call in try await work(try await call.making(entry, on: actor)) }
     }
 
     init(
         _ description: MethodDescription, names: Set<String>, base: String, mistake: String? = nil,
-        work: HandlerBody<Call, JSONValue>
+        work: HandlerBody<Call, JSONValue>, service: ObjectIdentifier?
     ) {
         self.description = description
         self.names = names
         self.base = base
         self.mistake = mistake
         self.work = work
+        self.service = service
     }
 
     convenience init<Service: Sendable>(_ method: Exposed<Service>) {
@@ -121,6 +148,6 @@ final class ExposedMethod: Sendable {
             }
         self.init(
             description, names: Set(selectors + [description.name]), base: name?.base ?? method.name,
-            mistake: mistake, work: method.work)
+            mistake: mistake, work: method.work, service: ObjectIdentifier(Service.self))
     }
 }

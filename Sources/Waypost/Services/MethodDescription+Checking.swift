@@ -31,6 +31,7 @@ extension ExposedService {
     /// A service of which only the description is known: its methods check their arguments and return null.
     package init(standInFor description: ServiceDescription) {
         name = description.name
+        actor = nil
         providers = { _ in [] }
         methods = description.methods.map { method in
             ExposedMethod(
@@ -39,7 +40,8 @@ extension ExposedService {
                 work: .immediate { call in
                     if let fault = method.fault(in: call.source) { throw fault }
                     return .null
-                })
+                },
+                service: nil)
         }
     }
 }

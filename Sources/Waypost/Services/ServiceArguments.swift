@@ -27,6 +27,8 @@ struct ArgumentSource: Sendable {
     var labeled: [String: JSONValue] = [:]
     /// Values of the program in place of `positional`: one of the parameter's type is handed over as it is.
     var native: [any Encodable & Sendable] = []
+    /// What the result is to be read as, where that is known.
+    var answer: (any (Decodable & SendableMetatype).Type)?
     /// Whether `"2"` may be an integer: true for what came in a URL.
     var readsText = false
     /// Whether labels that the method does not have are passed over: true for what is left of a query.
@@ -42,8 +44,29 @@ struct ArgumentSource: Sendable {
         return labeled.isEmpty ? .positional(positional) : .labeled(labeled)
     }
 
-    init(native: [any Encodable & Sendable]) {
-        self.native = native
+    init<each Argument: Encodable & Sendable>(
+        native arguments: repeat each Argument,
+        result answer: (any (Decodable & SendableMetatype).Type)? = nil
+    ) {
+        for argument in repeat each arguments { native.append(argument) }
+        self.answer = answer
+    }
+
+    /// Why the result of the method can't be what is expected; nil when it can, as far as that is known before it runs.
+    func mistake(about method: MethodDescription, of service: String) -> Failure? {
+        guard let answer else { return nil }
+        let (name, result) = ("\(service).\(method.name)", method.result)
+        let isVoid = result.isVoid
+        if isVoid || result.isOptional, answer.takesNull { return nil }
+        guard !isVoid else {
+            return .badField("\(name) has no result that could be \(answer); it is called without a type")
+        }
+        // A whole number may be both.
+        let numbers: Set<ValueSchema.Kind> = [.integer, .number]
+        guard let kind = result.schema.kind, let other = ValueSchema(of: answer).kind, kind != other,
+            !numbers.isSuperset(of: [kind, other])
+        else { return nil }
+        return .badField("the result of \(name) is \(result.type), which can't be read as \(answer)")
     }
 
     init(_ arguments: ServiceArguments) {
@@ -135,7 +158,9 @@ struct ArgumentReader {
             do {
                 return try JSONValueEncoder().encode(value)
             } catch {
-                throw .badField("argument \"\(name)\" of \(method.full) can't be written as JSON: \(error)")
+                throw .badField(
+                    "argument \"\(name)\" of \(method.full) can't be written as JSON: \(Failure.text(of: error))"
+                )
             }
         }
         if source.positional.indices.contains(place) { return source.positional[place] }
@@ -159,5 +184,12 @@ struct ArgumentReader {
         let reason = DecodingError.reason(of: error)
         let path = place.isEmpty ? name : place.hasPrefix("[") ? name + place : "\(name).\(place)"
         throw Failure.badField("argument \"\(path)\" of \(method.full) \(reason)")
+    }
+}
+
+extension Decodable {
+    /// Whether nothing can be read as one.
+    fileprivate static var takesNull: Bool {
+        (try? JSONValueDecoder().decode(self, from: .null)) != nil
     }
 }

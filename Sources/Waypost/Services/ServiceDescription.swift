@@ -33,6 +33,11 @@ public struct MethodDescription: Sendable, Hashable {
         /// Whether it may be absent.
         package var isOptional: Bool
 
+        /// Whether it is no result.
+        var isVoid: Bool { type == Self.void }
+
+        private static let void = "\(Void.self)"
+
         package init(type: String, schema: ValueSchema, isOptional: Bool) {
             self.type = type
             self.schema = schema

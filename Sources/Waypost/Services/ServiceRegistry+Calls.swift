@@ -54,7 +54,7 @@ extension ServiceRegistry {
 
     /// Calls `body` after each change of what is exposed.
     func onChange(_ body: @escaping @Sendable () -> Void) -> RegistrationHandle {
-        let id = state.withLock { $0.changes.add(body) }
+        let id = state.withLock { $0.changes.add(Listener(body)) }
         return RegistrationHandle { [weak self] in self?.state.withLock { $0.changes.remove(id) } }
     }
 
@@ -87,11 +87,17 @@ extension ServiceRegistry {
         try? find(service, method).get().method.description
     }
 
-    /// Calls the listener for each call, on the caller's thread; it must return quickly.
+    /// Calls the listener for each call, on the caller's thread; it must return quickly. One that belongs to an actor
+    /// runs there, in the same order and soon after; see ``RegistrationHandle/dropped``.
     @discardableResult
-    public func observe(_ listener: @escaping @Sendable (ServiceEvent) -> Void) -> RegistrationHandle {
+    public func observe(
+        @_inheritActorContext _ listener: @escaping @isolated(any) @Sendable (ServiceEvent) -> Void
+    ) -> RegistrationHandle {
+        let listener = Listener(listener)
         let id = state.withLock { $0.listeners.add(listener) }
-        return RegistrationHandle { [weak self] in self?.state.withLock { $0.listeners.remove(id) } }
+        return RegistrationHandle(of: listener) { [weak self] in
+            self?.state.withLock { $0.listeners.remove(id) }
+        }
     }
 
     /// What ``observe(_:)`` gives, as a stream.
@@ -111,11 +117,14 @@ extension ServiceRegistry {
     ///   - deadline: After this the method is cancelled and the call ends in 408, even if the method goes on; that of
     ///     the context goes before it.
     ///   - context: The caller, and its conditions; the events have its ``OpenContext/ref``.
+    /// - Returns: The result; null for a method without one.
+    /// - Throws: The failure of the call.
+    @discardableResult
     nonisolated(nonsending) public func call(
         _ service: String, _ method: String, arguments: ServiceArguments = .positional([]),
         result: ServiceResultType = .value, deadline: Duration? = .seconds(10), context: OpenContext = .init()
-    ) async -> Result<JSONValue, Failure> {
-        await call(
+    ) async throws(Failure) -> JSONValue {
+        try await call(
             service, method, ArgumentSource(arguments), result: result, deadline: deadline, context: context)
     }
 
@@ -129,20 +138,20 @@ extension ServiceRegistry {
     ///   - service: The exposed name.
     ///   - method: The Swift name (`add(a:b:)`), its base where unambiguous, or the Objective-C selector.
     ///   - arguments: In the order of the method's parameters.
-    ///   - type: The type of the result; `JSONValue.self` takes any, and null for a method without one.
+    ///   - type: The type of the result; `JSONValue.self` takes any. It is left out for a method without a result.
     ///   - deadline: As for ``call(_:_:arguments:result:deadline:context:)``.
     ///   - context: The caller, and its conditions.
-    /// - Throws: The failure of the call; `BAD_FIELD` when its result is not of the type.
-    nonisolated(nonsending) public func call<each Argument: Encodable & Sendable, Answer: Decodable>(
+    /// - Throws: The failure of the call; `BAD_FIELD` when its result is not of the type, before it runs where that is
+    ///   known by then.
+    nonisolated(nonsending) public func call<
+        each Argument: Encodable & Sendable, Answer: Decodable & SendableMetatype
+    >(
         _ service: String, _ method: String, with arguments: repeat each Argument, as type: Answer.Type,
         deadline: Duration? = .seconds(10), context: OpenContext = .init()
     ) async throws(Failure) -> Answer {
-        var native: [any Encodable & Sendable] = []
-        for argument in repeat each arguments { native.append(argument) }
         let answer = try await call(
-            service, method, ArgumentSource(native: native), result: .value, deadline: deadline,
-            context: context
-        ).get()
+            service, method, ArgumentSource(native: repeat each arguments, result: type), result: .value,
+            deadline: deadline, context: context)
         do {
             return try JSONValueDecoder().decode(type, from: answer)
         } catch {
@@ -150,24 +159,42 @@ extension ServiceRegistry {
         }
     }
 
+    /// Runs an exposed method with values of the program, for what it does; a result is let go of.
+    ///
+    ///     try await services.call("PrinterService", "print", with: document, 2)
+    ///
+    /// Values, hooks and failures are those of ``call(_:_:with:as:deadline:context:)``. A method without arguments is
+    /// called as `call("PrinterService", "stop")`.
+    nonisolated(nonsending) public func call<
+        First: Encodable & Sendable, each Argument: Encodable & Sendable
+    >(
+        _ service: String, _ method: String, with first: First, _ arguments: repeat each Argument,
+        deadline: Duration? = .seconds(10), context: OpenContext = .init()
+    ) async throws(Failure) {
+        _ = try await call(
+            service, method, ArgumentSource(native: first, repeat each arguments), result: .none,
+            deadline: deadline, context: context)
+    }
+
     /// Runs an exposed method for a call that may lie within another.
     nonisolated(nonsending) private func call(
         _ service: String, _ method: String, _ source: ArgumentSource, result: ServiceResultType,
         deadline: Duration?, context: OpenContext
-    ) async -> Result<JSONValue, Failure> {
+    ) async throws(Failure) -> JSONValue {
+        let scope: OpenScope
         do throws(Failure) {
-            let scope = try OpenScope.current.entered(by: "\(service).\(method)")
-            return await call(
-                service, method, source: source, result: result, deadline: deadline, context: context,
-                scope: scope
-            ).result
+            scope = try OpenScope.current.entered(by: "\(service).\(method)")
         } catch {
             notify(
                 ServiceEvent(
                     kind: .threw, service: service, method: method, ref: context.ref,
                     detail: error.description, code: error.code))
-            return .failure(error)
+            throw error
         }
+        return try await call(
+            service, method, source: source, result: result, deadline: deadline, context: context,
+            scope: scope
+        ).result.get()
     }
 
     /// Runs an exposed method for a call that lies within the scope.
@@ -183,6 +210,10 @@ extension ServiceRegistry {
         switch await findWhenLoaded(service, method, deadline) {
         case .success(let (found, callable)):
             method = found.description.name
+            if let mistake = source.mistake(about: found.description, of: service) {
+                outcome = .failed(mistake)
+                break
+            }
             if hasHooks.load(ordering: .acquiring),
                 let end = await ask(service, found, source, context, scope)
             {
@@ -192,9 +223,10 @@ extension ServiceRegistry {
             notify(
                 ServiceEvent(
                     kind: .called, service: service, method: method, ref: context.ref, detail: "", code: .ok))
-            let answer = await found.work.call(
+            let entry = found.service.flatMap { self.entry(of: $0, exposedBy: callable) }
+            let answer = await found.work(from: entry).call(
                 with: ExposedMethod.Call(
-                    registry: self, exposed: callable, source: source, result: result, context: context),
+                    registry: self, entry: entry, source: source, result: result, context: context),
                 HandlerStart(
                     isIdempotent: found.description.idempotent, subject: "\(service).\(method)"),
                 context, within: deadline, clock: clock, scope: scope)

@@ -66,6 +66,8 @@ public final class ServiceRegistry: Sendable {
     /// Registers how to make a service; an earlier one of the type or name is replaced.
     ///
     /// The factory runs when the service is first needed, only once even when several threads need it at the same time.
+    /// One that belongs to an actor runs there: calls from outside and ``fetch(_:within:)`` go there, and
+    /// ``fetch(_:isolation:)`` must be called there until the service is made.
     /// - Parameters:
     ///   - type: The type under which it is fetched, often a protocol: `(any Clock).self`.
     ///   - name: The name; the type's unless given.
@@ -73,7 +75,7 @@ public final class ServiceRegistry: Sendable {
     ///   - make: The factory; when it throws, it is called again the next time.
     public func register<Service: Sendable>(
         _ type: Service.Type, name: String? = nil, lifetime: ServiceLifetime = .shared,
-        make: @escaping @Sendable () throws -> Service
+        @_inheritActorContext make: @escaping @isolated(any) @Sendable () throws -> Service
     ) {
         register([ServiceProvider(type, name: name, lifetime: lifetime, make: make)])
     }
@@ -124,13 +126,20 @@ public final class ServiceRegistry: Sendable {
 
     // MARK: Fetching
 
-    /// The service of that type; nil when there is none, its factory throws, or its module is not set up.
+    /// The service of that type, which is made if it is not yet.
     ///
-    ///     let config = registry.fetch((any AppConfigServiceProtocol).self)
+    ///     let config = try registry.fetch((any AppConfigServiceProtocol).self)
     ///
     /// It does not wait for modules; ``fetch(_:within:)`` does.
-    public func fetch<Service>(_ type: Service.Type = Service.self) -> Service? {
-        try? instance(of: type)
+    /// - Parameters:
+    ///   - type: The type under which it is registered.
+    ///   - actor: Where this is called; need not be given.
+    /// - Throws: `Failure` 404 when it is not registered, 503 `MODULE` when the module that brings it is not set up, 500
+    ///   when its factory needs the service itself, or belongs to another actor; and what its factory throws.
+    public func fetch<Service>(
+        _ type: Service.Type = Service.self, isolation actor: isolated (any Actor)? = #isolation
+    ) throws -> Service {
+        try instance(of: type, on: actor)
     }
 
     /// The service of that type, after the module that brings it was set up.
@@ -143,8 +152,8 @@ public final class ServiceRegistry: Sendable {
     ///   - deadline: How long it waits for the module, or for all modules as long as nothing brings the type; nil to wait
     ///     until they are set up or have failed.
     /// - Throws: `Failure` 408 that names the module when the time is up, 503 `MODULE` when the module failed, 499 when
-    ///   this task is cancelled meanwhile; and what ``instance(of:)`` throws.
-    nonisolated(nonsending) public func fetch<Service>(
+    ///   this task is cancelled meanwhile; and what ``fetch(_:isolation:)`` throws.
+    nonisolated(nonsending) public func fetch<Service: Sendable>(
         _ type: Service.Type = Service.self, within deadline: Duration?
     ) async throws -> Service {
         let start = MonotonicTime.continuous
@@ -154,47 +163,53 @@ public final class ServiceRegistry: Sendable {
             guard let wait else { break }
             if let failure = await wait(deadline, start) { throw failure }
         }
-        return try instance(of: type)
+        let entry = entry(of: ObjectIdentifier(type))
+        guard let actor = entry?.actor else { return try instance(of: type, from: entry, on: nil) }
+        return try await fetch(type, from: entry, isolation: actor)
     }
 
-    /// The service of that name; nil when there is none, its factory throws, or its module is not set up.
-    public func fetch(named name: String) -> (any Sendable)? {
-        guard let entry = state.withLock({ $0.byName[name] }) else { return nil }
-        return try? instance(from: entry)
+    private func fetch<Service: Sendable>(
+        _ type: Service.Type, from entry: ServiceEntry?, isolation actor: isolated any Actor
+    ) async throws -> Service {
+        try instance(of: type, from: entry, on: actor)
     }
 
-    /// The service of that type, with the reason when there is none.
-    ///
-    /// It does not wait for modules; ``fetch(_:within:)`` does.
-    /// - Throws: `Failure` 404 when it is not registered, 503 `MODULE` when the module that brings it is not set up, 500
-    ///   when its factory needs the service itself; and what its factory throws.
-    public func instance<Service>(of type: Service.Type) throws -> Service {
-        try instance(of: type, from: entry(of: type))
+    /// The service of that name, as ``fetch(_:isolation:)`` gives that of a type.
+    public func fetch(
+        named name: String, isolation actor: isolated (any Actor)? = #isolation
+    ) throws -> any Sendable {
+        guard let entry = state.withLock({ $0.byName[name] }) else { throw Failure.noService(name) }
+        return try instance(from: entry, on: actor)
     }
 
-    /// The same for a method of an exposed service: what its module brings goes before what another module does.
-    func instance<Service>(of type: Service.Type, exposedBy service: CallableService) throws -> Service {
-        var entry = entry(of: type)
-        if let other = entry?.module, other !== service.module {
-            entry = service.entries.first { $0.type == ObjectIdentifier(type) } ?? entry
-        }
-        return try instance(of: type, from: entry)
+    /// How to get the service whose method of an exposed one is called: what its module brings goes before what another
+    /// module does.
+    func entry(of type: ObjectIdentifier, exposedBy service: CallableService) -> ServiceEntry? {
+        let entry = entry(of: type)
+        guard let other = entry?.module, other !== service.module else { return entry }
+        return service.entries.first { $0.type == type } ?? entry
     }
 
-    private func instance<Service>(of type: Service.Type, from entry: ServiceEntry?) throws -> Service {
+    /// The service of that type, for one who runs on that actor.
+    func instance<Service>(of type: Service.Type, on actor: (any Actor)?) throws -> Service {
+        try instance(of: type, from: entry(of: ObjectIdentifier(type)), on: actor)
+    }
+
+    func instance<Service>(
+        of type: Service.Type, from entry: ServiceEntry?, on actor: (any Actor)?
+    ) throws -> Service {
         guard let entry else { throw Failure.noService(Self.name(of: type)) }
         // With `as?`, the type of an optional service would be looked up each time.
-        switch try instance(from: entry) {
+        switch try instance(from: entry, on: actor) {
         case let service as Service: return service
         default: throw Failure.handlerFailed("\(entry.name) is not a \(type)")
         }
     }
 
-    private func entry<Service>(of type: Service.Type) -> ServiceEntry? {
-        state.withLock { $0.byType[ObjectIdentifier(type)] }
-    }
+    private func entry(of type: ObjectIdentifier) -> ServiceEntry? { state.withLock { $0.byType[type] } }
 
-    private func instance(from entry: ServiceEntry) throws -> any Sendable {
+    /// The instance, for one who runs on that actor.
+    func instance(from entry: ServiceEntry, on actor: (any Actor)?) throws -> any Sendable {
         if let module = entry.module, let obstacle = module.obstacle, !module.isSettingUpHere {
             throw Failure(.module, obstacle)
         }
@@ -202,6 +217,11 @@ public final class ServiceRegistry: Sendable {
         let making = Self.making
         guard !making.contains(ObjectIdentifier(entry)) else {
             throw Failure.handlerFailed("the factory of \(entry.name) needs \(entry.name) itself")
+        }
+        if let needed = entry.actor, needed !== actor {
+            throw Failure.handlerFailed(
+                "\(entry.name) is made on \(type(of: needed)): fetch it there first, or with fetch(_:within:)"
+            )
         }
         // One lock for all creations: with one per service, two services that need each other would lock two
         // threads without end. Inside a creation this task holds it already.
@@ -228,11 +248,19 @@ public struct ServiceProvider: Sendable {
     /// A service that is created when it is first needed; see `ServiceRegistry.register(_:name:lifetime:make:)`.
     public init<Service: Sendable>(
         _ type: Service.Type, name: String? = nil, lifetime: ServiceLifetime = .shared,
-        make: @escaping @Sendable () throws -> Service
+        @_inheritActorContext make: @escaping @isolated(any) @Sendable () throws -> Service
+    ) {
+        self.init(type, name: name, lifetime: lifetime, on: make.isolation, unisolated(factory: make))
+    }
+
+    /// One whose factory may only be called on this actor; anywhere when there is none.
+    init<Service: Sendable>(
+        _ type: Service.Type, name: String?, lifetime: ServiceLifetime, on actor: (any Actor)?,
+        _ make: @escaping @Sendable () throws -> Service
     ) {
         entry = ServiceEntry(
             type: ObjectIdentifier(type), name: name ?? ServiceRegistry.name(of: type), lifetime: lifetime,
-            make: make)
+            actor: actor, make: make)
     }
 }
 
@@ -243,16 +271,19 @@ final class ServiceEntry: Sendable {
     let lifetime: ServiceLifetime
     /// The module that brought it.
     let module: DeclaredModule?
+    /// Where its factory runs; anywhere when there is none.
+    let actor: (any Actor)?
     let made = Guarded<(any Sendable)?>(nil)
     private let make: @Sendable () throws -> any Sendable
 
     init(
-        type: ObjectIdentifier, name: String, lifetime: ServiceLifetime, module: DeclaredModule? = nil,
-        make: @escaping @Sendable () throws -> any Sendable
+        type: ObjectIdentifier, name: String, lifetime: ServiceLifetime, actor: (any Actor)?,
+        module: DeclaredModule? = nil, make: @escaping @Sendable () throws -> any Sendable
     ) {
         self.type = type
         self.name = name
         self.lifetime = lifetime
+        self.actor = actor
         self.module = module
         self.make = make
     }
@@ -260,7 +291,8 @@ final class ServiceEntry: Sendable {
     /// The same, brought by a module.
     func brought(by module: DeclaredModule?) -> ServiceEntry {
         guard let module else { return self }
-        return ServiceEntry(type: type, name: name, lifetime: lifetime, module: module, make: make)
+        return ServiceEntry(
+            type: type, name: name, lifetime: lifetime, actor: actor, module: module, make: make)
     }
 
     func instance() throws -> any Sendable {

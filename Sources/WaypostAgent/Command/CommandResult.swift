@@ -63,10 +63,14 @@ extension CommandResult {
         }
     }
 
-    init(_ result: Result<JSONValue, Failure>) {
-        switch result {
-        case .success(let value): self = .ok(value)
-        case .failure(let failure): self.init(failure, origin: .service)
+    /// What that gives, or the failure that it throws.
+    init(
+        origin: FailureReport.Origin, of work: nonisolated(nonsending) () async throws(Failure) -> JSONValue
+    ) async {
+        do throws(Failure) {
+            self = .ok(try await work())
+        } catch {
+            self.init(error, origin: origin)
         }
     }
 }

@@ -8,14 +8,14 @@ extension Router {
         case .open(let url, let parameters):
             return CommandResult(await open(url, parameters: parameters, context: context))
         case .call(let service, let method, let arguments):
-            return CommandResult(
-                await services.call(
-                    service, method, arguments: ServiceArguments(arguments), context: context))
+            return await CommandResult(origin: .service) { () throws(Failure) in
+                try await services.call(
+                    service, method, arguments: ServiceArguments(arguments), context: context)
+            }
         case .navigate(let move):
-            switch await navigate(move, context: context) {
-            case .success(let moved):
-                return .ok(["moved": .bool(moved), "navigation": navigator?.navigation?.json ?? .null])
-            case .failure(let failure): return CommandResult(failure, origin: .router)
+            return await CommandResult(origin: .router) { () throws(Failure) in
+                let moved = try await navigate(move, context: context)
+                return ["moved": .bool(moved), "navigation": navigator?.navigation?.json ?? .null]
             }
         case .cancel, .failures, .inspect, .log, .maps, .replay, .resolve, .ping: return .ok()
         }

@@ -27,11 +27,13 @@ extension GroupClient {
     ///   - id: Its id: 1 to 64 of `A-Z a-z 0-9 _ -`, another one each time.
     ///   - options: Its stages, and what stops it.
     ///   - why: A word about it, for people.
-    ///   - observe: Gets what it looks like, each time that this differs.
+    ///   - observe: Gets what it looks like, each time that this differs; on the actor that it belongs to, if any. The
+    ///     roll-out waits for it, so it must return quickly.
     /// - Throws: ``BackendError``; of kind `notSent` when something speaks against it.
     public func rollOut(
         _ relocation: Relocation, id: String, _ options: RolloutOptions = RolloutOptions(),
-        because why: String? = nil, observe: @escaping @Sendable (RolloutStatus) -> Void = { _ in }
+        because why: String? = nil,
+        @_inheritActorContext observe: @escaping @isolated(any) @Sendable (RolloutStatus) -> Void = { _ in }
     ) async throws -> RolloutOutcome {
         guard Name.isValid(id) else {
             throw BackendError(.invalid, "an id is 1 to 64 characters of A-Z a-z 0-9 _ -; found \(id.quoted)")
@@ -52,7 +54,7 @@ extension GroupClient {
     /// - Throws: ``BackendError``; of kind `notSent` when there is none, or another one steers it.
     public func resumeRollout(
         _ options: RolloutOptions = RolloutOptions(),
-        observe: @escaping @Sendable (RolloutStatus) -> Void = { _ in }
+        @_inheritActorContext observe: @escaping @isolated(any) @Sendable (RolloutStatus) -> Void = { _ in }
     ) async throws -> RolloutOutcome {
         try await rollout {
             try await RolloutController($0, group: name, options, observe: observe).run(.resume).outcome
@@ -74,7 +76,8 @@ extension GroupClient {
     /// - Throws: ``BackendError``; of kind `notSent` when there is no roll-out.
     @discardableResult
     public func takeRolloutBack(
-        because why: String, observe: @escaping @Sendable (RolloutStatus) -> Void = { _ in }
+        because why: String,
+        @_inheritActorContext observe: @escaping @isolated(any) @Sendable (RolloutStatus) -> Void = { _ in }
     ) async throws -> RolloutOutcome {
         try await rollout {
             try await RolloutController($0, group: name, RolloutOptions(), observe: observe)

@@ -22,11 +22,12 @@ package struct RolloutController: Sendable {
     /// Where each entry of the audit is kept, too.
     var audit: RolloutAuditFile?
     /// Gets what the roll-out looks like, each time that this differs.
-    let observe: @Sendable (RolloutStatus) -> Void
+    let observe: @isolated(any) @Sendable (RolloutStatus) -> Void
 
     package init(
         _ settings: BackendConfiguration, group: String, _ options: RolloutOptions, foreseen: Set<Int>? = nil,
-        audit: RolloutAuditFile? = nil, observe: @escaping @Sendable (RolloutStatus) -> Void = { _ in }
+        audit: RolloutAuditFile? = nil,
+        observe: @escaping @isolated(any) @Sendable (RolloutStatus) -> Void = { _ in }
     ) {
         (self.settings, self.group, self.options) = (settings, group, options)
         (self.foreseen, self.audit, self.observe) = (foreseen, audit, observe)
@@ -94,7 +95,7 @@ package struct RolloutController: Sendable {
         }
         await Self.leave(session, director.release)
         keep([], in: &record, &director)
-        if let status = director.status(at: Self.now) { observe(status) }
+        if let status = director.status(at: Self.now) { await observe(status) }
         return (director.outcome ?? .done, director.unkept)
     }
 
@@ -171,7 +172,7 @@ package struct RolloutController: Sendable {
         guard !isAlive else {
             throw BackendError(
                 .notSent,
-                "\(lease.holder) steers the roll-out of @\(group); see: waypost rollout watch --group \(group)"
+                "\(lease.holder) steers the roll-out of @\(group)\(shell: "; see: waypost rollout watch --group \(group)")"
             )
         }
     }
@@ -202,14 +203,14 @@ package struct RolloutController: Sendable {
             if let found = answers.take() { director.resolved(found) }
             last = Self.now
             director.advance(to: last)
-            if let end = director.takeEndOfStage() { observe(end) }
+            if let end = director.takeEndOfStage() { await observe(end) }
             try await perform(&director, &record, in: session, answers)
             guard director.isConnected else {
                 throw BackendError(.noBroker, "the broker does not send back what the controller publishes")
             }
             if let status = director.publishedStatus(at: last), status.isNews(after: shown, at: last) {
                 shown = (status, last)
-                observe(status)
+                await observe(status)
             }
         }
     }
