@@ -56,7 +56,9 @@ import Testing
         }
     }
 
-    @Test(arguments: ["127.0.0.1:8750", "LOCALHOST:8750", "localhost.:8750", "[::1]:8750"])
+    @Test(arguments: [
+        "127.0.0.1:8750", "LOCALHOST:8750", "localhost.:8750", "[::1]:8750", "[0:0:0:0:0:0:0:1]:8750",
+    ])
     func `its own names are known however they are written`(_ host: String) {
         #expect(throws: Never.self) { try gate.check(request(hosts: [host]), needsSession: false) }
     }

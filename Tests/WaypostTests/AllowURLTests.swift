@@ -55,6 +55,17 @@ import Testing
         #expect(await router.open("https://shop.EXAMPLE.com/a").route == "https://example.org/b")
     }
 
+    @Test func `a misspelt scheme is refused with the one that was meant`() async throws {
+        let router = try recordingRouter([("kiosk://orders/:id", "Order"), ("shop://x", "X")])
+        let opening = await router.open("kisok://orders/7?x=1")
+        #expect(opening.code == .notAllowed)
+        #expect(opening.nearest == ["kiosk://orders/7?x=1"])
+        #expect(await router.open("completely-other://orders").nearest == [])
+        let allowed = try recordingRouter(
+            [("kiosk://orders", "Order")], configuration: RouterConfiguration(allowedSchemes: ["kiosk"]))
+        #expect(await allowed.open("KIOSKS://orders").nearest == ["kiosk://orders"])
+    }
+
     @Test(arguments: ["tel:1", "mailto:a@b", "javascript:alert(1)", "app:/x", "JavaScript:x"])
     func `a URL with a scheme but without slashes meets the allow-list and not the routes`(url: String)
         async throws
@@ -65,5 +76,38 @@ import Testing
         let allowed = try recordingRouter(
             [("tel://:number", "Call")], configuration: RouterConfiguration(allowedSchemes: ["tel"]))
         #expect(await allowed.open("tel:1").value?["params"] == ["number": "1"])
+    }
+}
+
+/// Hosts are compared in one form, on both sides.
+@Suite struct `Hosts however they are written` {
+    static let same: [[String]] = [
+        ["example.com", "EXAMPLE.com", "example.com.", "Example.Com."],
+        ["[::1]", "[0:0:0:0:0:0:0:1]", "[0::0001]", "[::0.0.0.1]"],
+        ["[fe80::a:0]", "[FE80:0::000A:0]"], ["127.0.0.1", "127.0.0.1."], ["localhost", "LOCALHOST."],
+    ]
+
+    @Test(arguments: same) func `one form for all spellings`(_ hosts: [String]) async {
+        #expect(Set(hosts.map(HostName.normalized)).count == 1)
+        for allowed in hosts {
+            let router = Router(
+                configuration: RouterConfiguration(
+                    allowedHosts: [allowed], webPath: "a://web", registersLinked: false))
+            _ = try? router.register("a://web") { _ in .opened() }
+            for host in hosts {
+                // The page of web URLs has its own host, which is not allowed here: what counts is what is said.
+                let opening = await router.open("https://\(host)/x")
+                #expect(!opening.detail.contains("host \(host)"), "\(allowed) \(host): \(opening.detail)")
+            }
+            #expect(await router.open("https://other.example/x").code == .notAllowed)
+        }
+    }
+
+    @Test func `other hosts stay others`() {
+        let others = [
+            "example.com", "example.com..", "xexample.com", "[::1]", "[::2]", "::1", ".", "", "[::1::2]",
+            "[1]",
+        ]
+        #expect(Set(others.map(HostName.normalized)).count == others.count)
     }
 }

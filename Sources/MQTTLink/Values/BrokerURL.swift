@@ -1,3 +1,5 @@
+import Glibc
+
 /// Why a text is not the URL of a broker.
 public struct BrokerURLError: Error, Hashable, Sendable, CustomStringConvertible {
     /// The text, with anything before an `@` left out: it may hold a password.
@@ -37,6 +39,29 @@ public struct BrokerURL: Sendable, Hashable, CustomStringConvertible {
         self.host = host
         self.port = port
         self.transport = transport
+    }
+
+    /// Whether they lead to the same place: a name without case and without the dot of the root, an IPv6 address however
+    /// it is written.
+    public static func == (one: BrokerURL, other: BrokerURL) -> Bool {
+        one.transport == other.transport && one.port == other.port && one.comparedHost == other.comparedHost
+    }
+
+    /// The same for both.
+    public func hash(into hasher: inout Hasher) {
+        hasher.combine(transport)
+        hasher.combine(port)
+        hasher.combine(comparedHost)
+    }
+
+    private var comparedHost: String {
+        guard transport != .unix else { return host }
+        var address = in6_addr()
+        if inet_pton(AF_INET6, host, &address) == 1 {
+            return withUnsafeBytes(of: address) { $0.map { String($0, radix: 16) }.joined(separator: ":") }
+        }
+        let name = host.lowercased()
+        return name.hasSuffix(".") && name.utf8.count > 1 ? String(name.dropLast()) : name
     }
 
     /// Reads a URL; the port is 1883 or 8883 (with TLS) unless given.

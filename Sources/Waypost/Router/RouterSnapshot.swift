@@ -221,12 +221,22 @@ package struct RouterState: Sendable {
             throw .badField("url: \(error)")
         }
         guard allows(schemeOf: url) else {
-            throw .notAllowed("the scheme \(url.scheme) may not be opened")
+            throw Failure(
+                .notAllowed, "the scheme \(url.scheme.cut(to: 64)) may not be opened",
+                nearest: nearest(to: url))
         }
         guard configuration.allowedHosts == nil || allows(host: url.host, scheme: url.scheme) else {
             throw .notAllowed("the host \(url.host.cut(to: 200)) may not be opened")
         }
         return url
+    }
+
+    /// The URL with the schemes that one may have meant.
+    private func nearest(to url: RouteURL) -> [String] {
+        guard let colon = url.text.utf8.firstIndex(of: UInt8(ascii: ":")) else { return [] }
+        let schemes = configuration.allowedSchemes.map { Array($0) } ?? base.schemeNames
+        let rest = String(url.text[colon...]).cut(to: 500)
+        return NearestNames.find(url.scheme, among: schemes, limit: 1).map { $0 + rest }
     }
 
     private func allows(schemeOf url: RouteURL) -> Bool {
@@ -256,8 +266,9 @@ package struct RouterState: Sendable {
         if allowed.contains(host) { return true }
         // In an app's own scheme the host is the first component of a route and has case; a web host has none.
         let isWeb = scheme == "http" || scheme == "https"
+        let host = isWeb ? HostName.normalized(host) : host
         return allowed.contains {
-            let name = isWeb ? $0.lowercased() : $0
+            let name = isWeb ? HostName.normalized($0) : $0
             return name == host || (name.hasPrefix("*.") && host.hasSuffix(name.dropFirst()))
         }
     }

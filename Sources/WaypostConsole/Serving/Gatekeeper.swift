@@ -1,4 +1,5 @@
 import Threading
+import Waypost
 import WaypostMessages
 
 /// Says who may ask what: the token, the secret it is exchanged for, and where a request may come from.
@@ -26,16 +27,15 @@ final class Gatekeeper: Sendable {
         let port: Int
 
         init?(_ text: String, standardPort: Int) {
-            var host = text.lowercased()[...]
+            var host = text[...]
             var port = standardPort
             if let mark = host.lastIndex(of: ":"), !host[mark...].contains("]") {
                 guard let number = UInt16(host[mark...].dropFirst()) else { return nil }
                 port = Int(number)
                 host = host[..<mark]
             }
-            if host.hasSuffix(".") { host.removeLast() }
-            guard !host.isEmpty else { return nil }
-            (self.host, self.port) = (String(host), port)
+            (self.host, self.port) = (HostName.normalized(String(host)), port)
+            guard !self.host.isEmpty, self.host != "." else { return nil }
         }
     }
 
