@@ -17,12 +17,14 @@ package final class StoredRoute: Sendable {
         self.params = params
     }
 
-    var description: RouteDescription {
-        RouteDescription(
+    package var description: RouteDescription {
+        var description = RouteDescription(
             path: pattern.text, className: route.name ?? "", priority: route.priority, kind: route.kind,
             takesDeeper: route.takesDeeper, idempotent: route.idempotent, redirects: route.redirect != nil,
             converters: converters, metadata: route.metadata, defaults: route.defaults,
             parameters: parameters)
+        description.isWhole.value = true
+        return description
     }
 
     /// Why the type that the route reads can never be read from its pattern; nil when it can.

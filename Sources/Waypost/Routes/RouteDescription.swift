@@ -22,6 +22,8 @@ public struct RouteDescription: Sendable, Hashable {
     public var defaults: [String: JSONValue]
     /// The parameters: those of the path from left to right, then others that are known.
     public var parameters: [RouteParameter]
+    /// Whether it says all there is, so that what it does not name does not hold; one by hand may leave things open.
+    package var isWhole = Aside(false)
 
     /// A description by its parts.
     public init(
@@ -65,6 +67,16 @@ public struct RouteDescription: Sendable, Hashable {
     package var flags: [(name: String, holds: Bool)] {
         [("idempotent", idempotent), ("redirects", redirects), ("takesDeeper", takesDeeper)]
     }
+}
+
+/// A value that makes no difference when what it belongs to is compared.
+package struct Aside<Value: Sendable>: Sendable, Hashable {
+    package var value: Value
+
+    package init(_ value: Value) { self.value = value }
+
+    package static func == (one: Self, other: Self) -> Bool { true }
+    package func hash(into hasher: inout Hasher) {}
 }
 
 extension Route {

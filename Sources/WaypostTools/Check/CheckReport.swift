@@ -14,6 +14,8 @@ public struct CheckReport: Sendable, Hashable {
             case wrongClass
             /// Listed with another priority than the registered one.
             case wrongPriority
+            /// What a list says of a route, a method or the router is not so: a parameter, a type, metadata, a setting.
+            case changed
             /// A module could not be registered or set up, or its set-up takes long.
             case failedModule
             /// Two routes have patterns that match exactly the same URLs.
@@ -77,6 +79,7 @@ public struct CheckReport: Sendable, Hashable {
                 case .registeredNotDeclared: "A registered route is not listed."
                 case .wrongClass: "A route is listed with another class."
                 case .wrongPriority: "A route is listed with another priority."
+                case .changed: "What a list says of a route, a method or the router is not so."
                 case .failedModule: "A module could not be registered or set up, or its set-up takes long."
                 case .conflict: "Two routes have patterns that match the same URLs."
                 case .badPattern: "A pattern is not valid."

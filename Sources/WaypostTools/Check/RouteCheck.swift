@@ -54,7 +54,11 @@ struct RouteCheck {
                 add(.declaredNotRegistered, wanted.path, "\(wanted.path) is declared but not registered")
                 continue
             }
-            let found = left.remove(at: best).route
+            let record = left.remove(at: best)
+            let found = record.route
+            for difference in ListComparison.differences(wanted, record.description) {
+                add(.changed, wanted.path, "\(wanted.path) \(difference)")
+            }
             if !wanted.className.isEmpty, wanted.className != found.name ?? "" {
                 let name = found.name.map { "registered for \($0)" } ?? "registered without a class"
                 add(
@@ -70,6 +74,47 @@ struct RouteCheck {
         for record in left {
             let path = record.pattern.text
             add(.registeredNotDeclared, path, "\(path) is registered but not declared")
+        }
+    }
+
+    /// Holds the services against a list: each that it has must be there as it says.
+    mutating func compare(_ declared: [ServiceDescription], with services: [ServiceDescription]) {
+        let known = Dictionary(services.map { ($0.name, $0) }, uniquingKeysWith: { first, _ in first })
+        for service in declared {
+            guard let found = known[service.name] else {
+                add(.declaredNotRegistered, service.name, "\(service.name) is declared but not exposed")
+                continue
+            }
+            for method in service.methods {
+                let name = "\(service.name).\(method.name)"
+                guard let other = found.methods.first(where: { $0.name == method.name }) else {
+                    add(.declaredNotRegistered, name, "\(name) is declared but not exposed")
+                    continue
+                }
+                for difference in ListComparison.differences(method, other) {
+                    add(.changed, name, "\(name) \(difference)")
+                }
+            }
+            let listed = Set(service.methods.map(\.name))
+            for method in found.methods where !listed.contains(method.name) {
+                let name = "\(service.name).\(method.name)"
+                add(.registeredNotDeclared, name, "\(name) is exposed but not declared")
+            }
+        }
+        let listed = Set(declared.map(\.name))
+        for service in services where !listed.contains(service.name) {
+            add(.registeredNotDeclared, service.name, "\(service.name) is exposed but not declared")
+        }
+    }
+
+    /// Holds the settings against those of a contract.
+    mutating func compare(_ wanted: RouterContract.Settings, with found: RouterContract.Settings) {
+        let (wanted, found) = (wanted.json.objectValue ?? [:], found.json.objectValue ?? [:])
+        for key in Set(wanted.keys).union(found.keys).sorted() where wanted[key] != found[key] {
+            func text(_ value: JSONValue?) -> String { value?.text.cut(to: 100) ?? "none" }
+            add(
+                .changed, "router.\(key)",
+                "the setting \(key) is listed as \(text(wanted[key])), and is now \(text(found[key]))")
         }
     }
 

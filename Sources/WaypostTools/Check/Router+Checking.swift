@@ -4,8 +4,24 @@ extension Router {
     /// Compares the registered routes with a list, and looks for routes, entries and scopes that can never work.
     ///
     /// - Parameter declared: The routes that should be registered, for instance read from a file; nil compares
-    ///   nothing. Paths, classes and priorities are compared; an empty class agrees with any.
+    ///   nothing. All that the list says is compared: paths, classes, priorities, kinds, parameters with their types,
+    ///   metadata and defaults. An empty class agrees with any, and so does what a list leaves out.
     public func check(declared: [RouteDescription]? = nil) -> CheckReport {
+        check(declared: declared, services: nil)
+    }
+
+    /// Compares what is registered with a contract that was kept, services and settings too, and looks for mistakes as
+    /// ``check(declared:)`` does.
+    ///
+    ///     #expect(router.check(against: RouterContract(kept)).isClean)
+    public func check(against contract: RouterContract) -> CheckReport {
+        check(declared: contract.routes, services: contract.services, settings: contract.settings)
+    }
+
+    private func check(
+        declared: [RouteDescription]?, services declaredServices: [ServiceDescription]?,
+        settings: RouterContract.Settings? = nil
+    ) -> CheckReport {
         // These are in no list that is compared.
         let refused = linkedFailures.map { failure in
             CheckReport.Finding(
@@ -22,6 +38,8 @@ extension Router {
         let maps = MapCheck(state.layers.map(CheckedMap.init), isOfDocuments: false)
         check.add(ScopeCheck(state).findings + maps.findings(in: state))
         if let declared { check.compare(declared) }
+        if let declaredServices { check.compare(declaredServices, with: services.services) }
+        if let settings { check.compare(settings, with: contractWithoutRoutes.settings) }
         return check.report(state.layers.map(\.name))
     }
 

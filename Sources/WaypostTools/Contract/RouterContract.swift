@@ -1,11 +1,16 @@
-package import Waypost
+public import Waypost
 
 /// What a router can open and call, so that others know it in advance: `{"router","routes","services","redirects","deleted"}`.
-package struct RouterContract: Sendable, Hashable {
+///
+/// It is what an agent publishes, and `waypost describe --json` prints. A unit test makes one of its router, keeps it in
+/// a file, and holds what is registered later against it with `Router.check(against:)`.
+public struct RouterContract: Sendable, Hashable {
     /// The settings on which it depends what a URL opens.
     package var settings: Settings
-    package var routes: [RouteDescription]
-    package var services: [ServiceDescription]
+    /// The routes, with their parameters.
+    public package(set) var routes: [RouteDescription]
+    /// The services that may be called from outside, with their methods.
+    public package(set) var services: [ServiceDescription]
     /// The origins of all redirects in force: where a URL that one of them matches leads is not known.
     package var redirects: [String]
     /// The paths that maps took away.
@@ -92,7 +97,8 @@ package struct RouterContract: Sendable, Hashable {
         }
     }
 
-    package var json: JSONValue {
+    /// As JSON; `init(_:)` reads it.
+    public var json: JSONValue {
         var members: [String: JSONValue] = [
             "router": settings.json, "routes": .array(routes.map(\.json)),
             "services": .array(services.map(\.json)), "redirects": .array(redirects.map { .string($0) }),
@@ -104,7 +110,9 @@ package struct RouterContract: Sendable, Hashable {
     }
 
     /// Reads a document, or a list of routes alone.
-    package init(_ json: JSONValue) throws(RouteImportError) {
+    ///
+    /// - Throws: ``RouteImportError`` naming the route and the field.
+    public init(_ json: JSONValue) throws(RouteImportError) {
         let isList = json.arrayValue != nil
         guard isList || json.objectValue != nil else {
             throw RouteImportError(
@@ -125,8 +133,8 @@ package struct RouterContract: Sendable, Hashable {
 }
 
 extension Router {
-    /// What this router can open and call, its maps applied.
-    package var contract: RouterContract {
+    /// What this router can open and call, its maps applied: what an agent with it publishes.
+    public var contract: RouterContract {
         var contract = contractWithoutRoutes
         contract.routes = routes
         return contract

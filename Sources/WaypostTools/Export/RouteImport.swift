@@ -58,6 +58,8 @@ extension RouteDescription {
             defaults: try reader.object("defaults").merging(try reader.object("params")) { own, _ in own },
             parameters: members["parameters"]?.arrayValue?.prefix(Self.maximumParameters)
                 .compactMap(RouteParameter.init) ?? [])
+        // TheRouter's lists have none; one that has it is an export of ours.
+        isWhole.value = members["kind"] != nil
     }
 
     /// The members of one route.
