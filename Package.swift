@@ -195,8 +195,8 @@ let package = Package(
         .testTarget(
             name: "WaypostBackendTests",
             dependencies: [
-                "Waypost", "MQTTLink", "WaypostMessages", "WaypostFleet", "WaypostAgent", "WaypostBackend",
-                "TestSupport",
+                "Waypost", "WaypostTools", "MQTTLink", "WaypostMessages", "WaypostFleet", "WaypostAgent",
+                "WaypostBackend", "TestSupport",
                 .product(name: "Logging", package: "swift-log", condition: whenAgent),
             ]),
         // Without its web server, which is there only with the trait; the page is tested by scripts/test --console.

@@ -1,6 +1,7 @@
 import ArgumentParser
 import Foundation
 import Testing
+import WaypostMessages
 
 @testable import WaypostCLI
 
@@ -45,6 +46,21 @@ import Testing
             } catch {
                 let status = WaypostCommand.exitCode(for: error)
                 #expect(status.isSuccess, "\(line): \(WaypostCommand.message(for: error))")
+            }
+        }
+    }
+
+    @Test func `the pages name the version that there is`() throws {
+        let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+            .deletingLastPathComponent()
+        let pages =
+            try FileManager.default.subpathsOfDirectory(atPath: root.path(percentEncoded: false) + "/Sources")
+            .filter { $0.hasSuffix(".md") }.map { "Sources/" + $0 } + ["README.md"]
+        for page in pages {
+            let text = try String(contentsOf: root.appendingPathComponent(page), encoding: .utf8)
+            for match in text.matches(of: /from: "([0-9.]+)"|waypost(?:-agent|-console)?_([0-9.]+)_/) {
+                let version = match.output.1 ?? match.output.2 ?? ""
+                #expect(version == Version.current, "\(page): \(match.output.0)")
             }
         }
     }

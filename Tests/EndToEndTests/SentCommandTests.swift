@@ -30,7 +30,7 @@ struct SentCommandTests {
         let line = try #require(ending.errorLines.last)
         #expect(
             try
-                #/waypost: error: no reply from k1 within 2 s; nap is running since \d+ s on k1; see: waypost explain nap --agent k1/#
+                #/waypost: error: no result from k1 within 2 s; nap is running since \d+ s on k1; see: waypost explain nap --agent k1/#
                 .wholeMatch(in: line) != nil, "\(line)")
         let explained = try await site.run("explain", "nap", "--agent", "k1")
         #expect(explained.output.first?.contains("  running since ") == true, "\(explained)")

@@ -1,5 +1,6 @@
 import CSQLite
 import Glibc
+package import WaypostMessages
 
 /// Why the state directory can't be used, with what to do about it.
 public struct StoreError: Error, Sendable, CustomStringConvertible {
@@ -63,7 +64,7 @@ public struct StoreError: Error, Sendable, CustomStringConvertible {
             case EACCES, EPERM:
                 "; give the directory and all in it to the agent's user: chown -R USER DIRECTORY"
             case EROFS:
-                "; mount the file system so that it can be written, or choose a directory with --state"
+                "; mount the file system so that it can be written, or choose another directory"
             case ELOOP: "; symbolic links are not followed here: remove it"
             default: ""
             }
@@ -94,28 +95,33 @@ public struct StoreError: Error, Sendable, CustomStringConvertible {
     }
 
     /// One sentence: what was being done, to what, what was found, and what to do.
-    public var description: String {
-        switch reason {
+    public var description: String { wording.library }
+
+    /// The same in the words of whoever shows it.
+    package var wording: Wording {
+        let other: Wording = "\(library: "stateDirectory", shell: "--state")"
+        let fresh: Wording = "\(library: "freshState", shell: "--fresh-state")"
+        return switch reason {
         case .locked:
-            "\(path): another agent uses this state directory; stop it, or give this one its own with --state"
+            "\(path): another agent uses this state directory; stop it, or give this one its own with \(other)"
         case .newerSchema(let found, let supported):
             "\(path): schema \(found) was written by a newer Waypost (this one knows \(supported)); "
                 + "nothing was changed; use the newer version, or another state directory"
         case .olderSchema(_, let supported):
             "\(path): \(detail) (this one reads \(supported) and newer); nothing was changed; start once with "
-                + "--fresh-state to rename it and start with a new one"
+                + "\(fresh) to rename it and start with a new one"
         case .corrupt:
             "\(path): not an intact database (\(detail)); "
-                + "start once with --fresh-state to rename it and start with a new one"
+                + "start once with \(fresh) to rename it and start with a new one"
         case .lost:
             "\(path): \(detail). Commands that had run would run again, and older maps would be accepted; restore "
-                + "the newest waypost.sqlite and waypost.sqlite-wal, or start once with --fresh-state to "
+                + "the newest waypost.sqlite and waypost.sqlite-wal, or start once with \(fresh) to "
                 + "accept that, rename what is left, and start with a new one"
         case .foreign:
-            "\(path): \(detail); nothing was changed; move it away, or give the agent another directory with --state"
+            "\(path): \(detail); nothing was changed; move it away, or give the agent another directory with \(other)"
         case .busy:
             "\(path): another program has the state file open (\(detail)); end it, or give this agent its own "
-                + "directory with --state"
+                + "directory with \(other)"
         case .gone:
             "\(path): \(detail); nothing is acknowledged until it is back; restore it, or restart the agent"
         case .writableByOthers:

@@ -31,7 +31,7 @@ package struct ResolveDefaults {
                 routes: routes.map { RouteDescription(path: $0, priority: table.priorities[$0] ?? 0) })
         }
         guard let contract = listed ?? contract else {
-            throw Failure(.badField, "routes is missing, and no --routes was given")
+            throw Failure(.badField, "routes is missing, and no file of routes was given")
         }
         var configuration = setup.configuration.completed(by: contract)
         configuration.relocationContext = (table.client ?? client).context

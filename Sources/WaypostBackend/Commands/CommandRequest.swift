@@ -52,6 +52,7 @@ package struct CommandRequest: Sendable {
             settings, required: [replyFilter], useful: presenceFilters + (contract?.filters ?? [])
         ) { session in
             var diagnosis = NoReplyDiagnosis(audience, topics: settings.topics)
+            diagnosis.command = command.id
             try await session.meet(audience, within: wait, &diagnosis) { contract?.saw($0) }
             if let contract = contract?.contract { try check(by: contract) }
             return try await send(in: session, &diagnosis, isRead: true, each)
@@ -68,6 +69,7 @@ package struct CommandRequest: Sendable {
         _ each: (AgentReply) -> Void
     ) async throws -> Int {
         var diagnosis = known ?? NoReplyDiagnosis(audience, topics: settings.topics)
+        diagnosis.command = command.id
         if isFirst { try await session.meet(audience, within: wait, &diagnosis) }
         return try await send(in: session, &diagnosis, isRead: isFirst, each)
     }
@@ -95,20 +97,21 @@ package struct CommandRequest: Sendable {
             error.id = command.id
             guard case .agent(let agent) = audience else { throw error }
             // One that is offline would not answer.
-            if !diagnosis.isKnownOffline, let found = await situation(in: session) {
-                error.description = "no reply from \(agent) within \(wait.text); \(found)"
+            if !diagnosis.isKnownOffline, let found = await situation(in: session, diagnosis) {
+                error.wording = "no result from \(agent) within \(wait.text); \(found)"
             } else {
-                error.description += "; its id is \(command.id)"
+                error.wording += "; its id is \(command.id)"
             }
             throw error
         } catch var error as BackendError where error.kind == .noBroker {
             error.id = command.id
-            let found = await situationInNewSession()
-            error.description += "; \(found ?? "\(command.id) was sent\(advice)")"
+            let found = await situationInNewSession(diagnosis)
+            error.wording += "; \(found ?? "\(command.id) was sent\(advice)")"
             throw error
         } catch is CancellationError where !isQuestion {
-            let found = await Task { await situation(in: session) }.value
-            settings.logger.notice("\(found ?? "\(command.id) was sent\(advice)")")
+            let known = diagnosis
+            let found = await Task { await situation(in: session, known) }.value
+            note(found ?? "\(command.id) was sent\(advice)")
             throw CancellationError()
         }
     }
@@ -125,8 +128,7 @@ package struct CommandRequest: Sendable {
         throw BackendError(
             .notSent,
             "not sent: \(fault.code): \(fault.detail)"
-                + (question.isEmpty
-                    ? "; --no-check sends it anyway" : "\(question) --no-check sends it anyway"),
+                + "\(question)\(shell: question.isEmpty ? "; --no-check sends it anyway" : " --no-check sends it anyway")",
             rejection: fault)
     }
 
@@ -134,7 +136,11 @@ package struct CommandRequest: Sendable {
 
     private func noteAccepted() {
         guard case .agent(let agent) = audience else { return }
-        settings.logger.notice("\(agent) accepted \(command.id), and it takes longer\(advice)")
+        note("\(agent) accepted \(command.id), and it takes longer\(advice)")
+    }
+
+    private func note(_ wording: Wording) {
+        settings.logger.notice("\(settings.words(wording))")
     }
 
     /// How long an agent may take to say it.
@@ -142,16 +148,14 @@ package struct CommandRequest: Sendable {
     /// How long a broker may take to come back.
     private static let patienceWithBroker = Duration.seconds(3)
 
-    private var advice: String {
-        if case .agent(let agent) = audience {
-            "; see: waypost explain \(command.id) --agent \(agent)"
-        } else {
-            ""
-        }
+    private var advice: Wording {
+        guard case .agent(let agent) = audience else { return "" }
+        return
+            "\(library: "; inspect(_:) says more", shell: "; see: waypost explain \(command.id) --agent \(agent)")"
     }
 
     /// What the agent says of the command, as a sentence; nil when it does not answer, or is a group.
-    private func situation(in session: BackendSession) async -> String? {
+    private func situation(in session: BackendSession, _ known: NoReplyDiagnosis) async -> Wording? {
         guard case .agent(let agent) = audience,
             let question = try? CommandRequest(
                 asking: .inspect(target: command.id, sender: nil), of: audience, settings, signer: signer,
@@ -165,6 +169,8 @@ package struct CommandRequest: Sendable {
                 guard let answer = question.reply(message, since: .now) else { continue }
                 guard answer.isOK else { return nil }
                 guard let situation = CommandSituation.all(in: answer.reply).first else {
+                    // It did, whatever it knows by now.
+                    guard !known.hasAccepted(agent) else { return nil }
                     return "\(agent) never received \(command.id); may \(settings.name) write "
                         + "\(settings.topics.command(to: audience, from: settings.name))?"
                 }
@@ -175,14 +181,14 @@ package struct CommandRequest: Sendable {
     }
 
     /// The same after the connection was lost.
-    private func situationInNewSession() async -> String? {
+    private func situationInNewSession(_ known: NoReplyDiagnosis) async -> Wording? {
         guard case .agent = audience else { return nil }
         // The broker may be about to come back.
         let end = ContinuousClock.now + Self.patienceWithBroker
         while ContinuousClock.now < end {
             do {
                 return try await BackendSession.with(settings, required: [replyFilter], within: .seconds(1)) {
-                    await situation(in: $0)
+                    await situation(in: $0, known)
                 }
             } catch {
                 guard (try? await Task.sleep(for: .milliseconds(200))) != nil else { return nil }

@@ -28,6 +28,7 @@ struct Delivery: Sendable {
         let (queue, token) = link.expect(command.id)
         defer { link.forget(command.id, token) }
         var diagnosis = NoReplyDiagnosis(.agent(command.agent), topics: settings.topics)
+        diagnosis.command = command.id
         var presence: SharedReader?
         var sentOn: Int?
         var (next, look) = (end, min(end, started + Self.lookAfter))

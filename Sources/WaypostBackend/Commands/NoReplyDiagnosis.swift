@@ -9,6 +9,10 @@ package struct NoReplyDiagnosis {
     private var roster: Roster
     /// Those that were online at any time since they were asked.
     private var wereOnline: Set<String> = []
+    /// The command that they do not reply to; nil when it is something else.
+    package var command: String?
+    /// Those that said that they took it on.
+    private var accepted: Set<String> = []
 
     package init(_ audience: Audience, topics: Topics) {
         self.audience = audience
@@ -26,11 +30,23 @@ package struct NoReplyDiagnosis {
     /// Takes note of a message that may be about an agent's presence.
     package mutating func saw(_ message: MQTTMessage) {
         roster.saw(message)
+        note(message)
         guard let (agent, _) = roster.topics.outbound(message.topic),
             roster.members[agent]?.isOnline ?? false
         else { return }
         wereOnline.insert(agent)
     }
+
+    private mutating func note(_ message: MQTTMessage) {
+        guard let command, case (let agent, .reply)? = roster.topics.outbound(message.topic),
+            let reply = message.json.flatMap({ try? Reply($0) }), reply.id == command,
+            reply.status == .accepted
+        else { return }
+        accepted.insert(agent)
+    }
+
+    /// Whether it said that it took the command on.
+    func hasAccepted(_ agent: String) -> Bool { accepted.contains(agent) }
 
     /// The agents that were asked, as far as they are known.
     private var asked: [String: Roster.Member] {
@@ -82,14 +98,16 @@ package struct NoReplyDiagnosis {
         let silent = asked.filter { !answered.contains($0.key) }
         guard !silent.isEmpty else { return nil }
         let names = silent.sorted { $0.key < $1.key }.map { name, member in
-            (member.isOnline ?? true)
-                ? name : "\(name) (\(member.isStopped ? "shut down" : "connection lost"))"
+            var known = accepted.contains(name) ? ["accepted it"] : []
+            if member.isOnline == false { known.append(member.isStopped ? "shut down" : "connection lost") }
+            return known.isEmpty ? name : "\(name) (\(known.joined(separator: ", ")))"
         }
         let shown = names.prefix(Self.shownNames).joined(separator: ", ")
         let rest = names.count > Self.shownNames ? " and \(names.count - Self.shownNames) more" : ""
         let waited = limit.map { " within \($0)" } ?? ""
         let all = asked.count.counted("agent") + Self.members(group)
-        return "\(silent.count) of \(all) did not reply\(waited): " + shown + rest
+        let missing = silent.keys.contains(where: accepted.contains) ? "gave no result" : "did not reply"
+        return "\(silent.count) of \(all) \(missing)\(waited): " + shown + rest
     }
 
     /// Whose agents they are; empty for all.
@@ -103,33 +121,50 @@ package struct NoReplyDiagnosis {
     /// One sentence: who did not reply for how long, and what is known about it.
     ///
     /// - Parameter limit: How long it was waited for; nil when it was not, because it is offline.
-    package func explanation(after limit: String?) -> String {
+    package func explanation(after limit: String?) -> Wording {
         let waited = limit.map { " within \($0)" } ?? ""
-        let advice = limit == nil ? "; to wait for it: --wait 1m" : ""
-        return switch audience {
+        let agents: Wording = "\(shell: "; see: waypost agents")"
+        switch audience {
         case .group(let group):
-            silence(besides: [], after: limit)
-                ?? "no reply from any agent\(Self.members(group))\(waited); see: waypost agents"
-        case .agent(let agent): "no reply from \(agent)\(waited); \(knowledge(of: agent))\(advice)"
+            if let silence = silence(besides: [], after: limit) { return Wording(silence) }
+            return "no reply from any agent\(Self.members(group))\(waited)\(agents)"
+        case .agent(let agent):
+            guard !accepted.contains(agent) else {
+                return "\(agent) accepted it, and gave no result\(waited); \(stateOf(agent))"
+            }
+            let known = knowledge(of: agent, agents)
+            guard limit == nil else { return "no reply from \(agent)\(waited); \(known)" }
+            return "no reply from \(agent); \(known)\(shell: "; to wait for it: --wait 1m")"
         }
     }
 
-    private func knowledge(of agent: String) -> String {
+    /// What is known of one that took the command on.
+    private func stateOf(_ agent: String) -> Wording {
+        guard let member = roster.members[agent], member.isOnline == false else {
+            return "it may still be at it"
+        }
+        return "\(offline(member)); it goes on when it is back"
+    }
+
+    private func knowledge(of agent: String, _ agents: Wording) -> Wording {
+        let doctor: Wording = "\(shell: "; see: waypost doctor --agent \(agent)")"
         guard let member = roster.members[agent] else {
-            return "there is no agent \(agent) at this broker; see: waypost agents"
+            return "there is no agent \(agent) at this broker\(agents)"
         }
         guard let state = member.state else {
             return
-                "the broker keeps no state of it, \(member.isOnline == true ? "and it speaks, " : "")but it does "
-                + "not answer; see: waypost doctor --agent \(agent)"
+                "the broker keeps no state of it, \(member.isOnline == true ? "and it speaks, " : "")but it does not answer\(doctor)"
         }
         guard member.isOnline != true else {
-            return "it reports that it is online (MQTT \(state.mqttVersion)), but it does not answer; "
-                + "see: waypost doctor --agent \(agent)"
+            return "it reports that it is online (MQTT \(state.mqttVersion)), but it does not answer\(doctor)"
         }
-        let manner = state.reason == .shutdown ? "it was shut down" : "its connection was lost"
-        let since = member.health?.at.map { "; its last health is from \(Timestamp.local($0))" } ?? ""
-        return "it is offline: \(manner)\(since); "
+        return "\(offline(member)); "
             + "the broker keeps the message, and the agent gets it if it comes back in time"
+    }
+
+    private func offline(_ member: Roster.Member) -> Wording {
+        let manner = member.isStopped ? "it was shut down" : "its connection was lost"
+        let since = member.health?.at.map { "; its last health is from \(Timestamp.local($0))" } ?? ""
+        return "it is offline: \(manner)\(since)"
     }
 }

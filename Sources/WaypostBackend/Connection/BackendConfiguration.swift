@@ -23,6 +23,11 @@ public struct BackendConfiguration: Sendable {
     /// Takes warnings, such as messages that were dropped.
     public var logger: Logger
     package var topics = Topics.standard
+    /// Whether what is noted is read at a command line, which has words of its own for what to do.
+    package var speaksShell = false
+
+    /// A text as it is to be noted.
+    package func words(_ wording: Wording) -> String { speaksShell ? wording.shell : wording.library }
     /// How agents are asked, where this sender may only send maps: see ``asking``.
     package var asker: Asker?
     /// A connection that all share; nil for one of each session's own.

@@ -1,4 +1,5 @@
 public import Waypost
+package import WaypostMessages
 
 /// Why a backend did not get what it asked for.
 ///
@@ -27,7 +28,9 @@ public struct BackendError: Error, Sendable, CustomStringConvertible {
     /// What happened.
     public var kind: Kind
     /// One sentence or two for people.
-    public var description: String
+    public var description: String { wording.library }
+    /// The same in the words of whoever shows it.
+    package var wording: Wording
     /// The command that it is about, with which ``AgentClient/inspect(_:sender:)`` finds out more.
     public var id: String?
     /// How the agent ended the command; nil for other kinds than `refused`.
@@ -46,8 +49,12 @@ public struct BackendError: Error, Sendable, CustomStringConvertible {
     /// Why a command does not fit the agent's contract, when that is the reason.
     package var rejection: Failure?
 
-    package init(_ kind: Kind, _ description: String, id: String? = nil, rejection: Failure? = nil) {
-        (self.kind, self.description, self.id, self.rejection) = (kind, description, id, rejection)
+    package init(_ kind: Kind, _ wording: Wording, id: String? = nil, rejection: Failure? = nil) {
+        (self.kind, self.wording, self.id, self.rejection) = (kind, wording, id, rejection)
+    }
+
+    package init(_ kind: Kind, _ text: String, id: String? = nil, rejection: Failure? = nil) {
+        self.init(kind, Wording(text), id: id, rejection: rejection)
     }
 
     /// Whether anything was sent.

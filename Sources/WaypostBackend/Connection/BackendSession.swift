@@ -162,7 +162,7 @@ package final class BackendSession: Sendable {
             throw BackendError(
                 .denied,
                 "another program signed in as \(sender), and this broker has one connection for each user name; "
-                    + "give each program its own name, or see --accounts: waypost help broker")
+                    + "give each program its own name\(shell: ", or see --accounts: waypost help broker")")
         }
         throw BackendError(
             .noBroker, session.endReason.map(endText) ?? "the connection to the broker was closed")

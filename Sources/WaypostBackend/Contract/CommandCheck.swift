@@ -30,7 +30,9 @@ package struct CommandCheck {
             let command = try Command(id: Command.id(in: json), fields: json, arrival: WallClock.now())
             var doubts = command.warnings
             if case .call = command.operation, !hasServices {
-                doubts.append("\(command.id): the services are not known; see waypost describe --json")
+                doubts.append(
+                    "\(command.id): the services are not known: a list of routes has none, the contract of an agent has them"
+                )
                 return doubts.map { finding(.doubtfulCommand, $0) }
             }
             let report = check.report(command.operation)

@@ -24,7 +24,7 @@ package struct RouterSetup: Hashable {
         }
         if let host {
             guard dialect == .reerRouter else {
-                throw Fault(detail: "--host needs the dialect reerRouter; this is \(name)")
+                throw Fault(detail: "a host needs the dialect reerRouter; this is \(name)")
             }
             dialect = .reerRouter(host: host)
         }

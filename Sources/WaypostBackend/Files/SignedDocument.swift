@@ -20,7 +20,7 @@ package struct SignedDocument {
         _ bytes: [UInt8], _ json: JSONValue, trusted: TrustedKeys, maximumBytes: Int, now: Int64
     ) throws(Failure) {
         guard SignedEnvelope.isOne(json) else {
-            throw Failure(.unsigned, "the document is not signed; sign it with: waypost map sign")
+            throw Failure(.unsigned, "the document is not signed")
         }
         isPatch = try MapFile.document(json)["type"] == "patch"
         document = try MapDocument(
@@ -64,7 +64,7 @@ package struct SignedDocument {
         if json["type"] == nil { missing["type"] = json["base"] == nil ? "map" : "patch" }
         switch (json["aud"]?.stringValue, audience) {
         case (nil, nil):
-            throw Failure(.badField, "aud is missing; name the receiver with --agent or --group")
+            throw Failure(.badField, "aud is missing: name the agent or the group that the document is for")
         case (nil, let audience?): missing["aud"] = .string(audience.description)
         case (let named?, let audience?) where named != audience.description:
             throw Failure(.badField, "the document is for \(named.quoted), not for \(audience)")

@@ -36,7 +36,7 @@ struct ClockWatch {
         let side = lag > 0 ? "behind" : "ahead of"
         let why = lag > 0 ? "its clock is wrong, or it sends what is old" : "its clock is wrong"
         return
-            "the times of \(line.agent) are \(TimeText.difference(lag)) \(side) this machine's: \(why); see: waypost ping --agent \(line.agent)"
+            "the times of \(line.agent) are \(TimeText.difference(lag)) \(side) this machine's: \(why); a ping measures it"
     }
 
     /// The line with the time of a correct clock.

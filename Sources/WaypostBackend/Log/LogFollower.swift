@@ -157,7 +157,7 @@ package struct LogFollower {
         let now = ContinuousClock.now
         let missed = min((now - heard).milliseconds + Self.overlap, (now - began).milliseconds)
         guard !onlyFailures else {
-            notice("failures of that time: waypost failures --since \(missed / 1_000 + 1)s")
+            notice("failures of the last \(missed / 1_000 + 1) s may be missing here; the agents keep them")
             return true
         }
         let (early, agents) = try await lookForAgents(session)

@@ -280,7 +280,8 @@ package struct ReplayCollector: Sendable {
         source.before = next.sequence
         guard count < Self.maximumLines, bytes < maximumBytes, source.pages < Self.maximumPages else {
             source.gap = left(
-                out: agent, source, "more than \(count) lines; use --since, --level, --query or -t")
+                out: agent, source,
+                "more than \(count) lines: ask for a shorter time, a level, a tag or a text")
             return
         }
         source.pages += 1

@@ -97,7 +97,9 @@ package struct MapClient: Sendable {
         let kept = try await keptMap(of: group)
         if kept?.isSigned == true, settings.signer == nil {
             throw BackendError(
-                .notSent, "not sent: the map of \(audience) is signed; sign the new one with --sign-key")
+                .notSent,
+                "not sent: the map of \(audience) is signed; \(library: "give the backend a signer", shell: "sign the new one with --sign-key")"
+            )
         }
         if let base = kept?.document {
             (entries, revision) = (base.entries, base.revision ?? 0)

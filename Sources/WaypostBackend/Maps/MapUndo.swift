@@ -242,7 +242,7 @@ package struct MapUndoer {
                 "the members have different maps \(place): "
                     + (list + (silent.isEmpty ? [] : ["none (\(silent.sorted().named))"])).joined(
                         separator: "; ")
-                    + "; choose one with --to REV, or send its file")
+                    + "; choose one\(library: ": undoMap(to:)", shell: " with --to REV"), or send its file")
         }
         if let other = word.dissenter {
             settings.logger.warning(
@@ -271,8 +271,8 @@ package struct MapUndoer {
             throw fault
                 ?? BackendError(
                     .notSent,
-                    "\(shown.map(\.agent).named) show different entries for \(word.value.shown); send its file again: "
-                        + "waypost relocate --file")
+                    "\(shown.map(\.agent).named) show different entries for \(word.value.shown); send its file again"
+                        + "\(shell: ": waypost relocate --file")")
         }
         if let other = entries.dissenter {
             settings.logger.warning(
@@ -295,7 +295,7 @@ package struct MapUndoer {
         throw BackendError(
             .notSent,
             "\(document.version.wire.shown) has values of secret keys, which the agent does not show; "
-                + "send its file again: waypost relocate --file")
+                + "send its file again\(shell: ": waypost relocate --file")")
     }
 
     private static func next(after revisions: Int64...) throws(BackendError) -> Int64 {
@@ -309,8 +309,8 @@ package struct MapUndoer {
     private static func notKept(_ revision: MapRevision, _ place: String) -> BackendError {
         BackendError(
             .notSent,
-            "the map before \(revision.shown) of \(place) is not kept; see: waypost map history. To remove all its "
-                + "entries send {\"type\":\"map\",\"rev\":N,\"entries\":[]}")
+            "the map before \(revision.shown) of \(place) is not kept\(library: "; mapHistory() lists those that are", shell: "; see: waypost map history"). "
+                + "To remove all its entries send {\"type\":\"map\",\"rev\":N,\"entries\":[]}")
     }
 
     private static func nothing<Value>(

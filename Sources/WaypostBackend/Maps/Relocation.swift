@@ -7,7 +7,7 @@ package import WaypostMessages
 ///     let home = RelocationEntry(.replace(origin: "kiosk://home", target: "kiosk://sale"))
 ///     try await backend.agent("kiosk-7").relocate(.patch([home]))
 ///     try await backend.group("lobby").relocate(.map([home], revision: 42))
-public struct Relocation: Sendable {
+public struct Relocation: Sendable, CustomStringConvertible {
     /// What the document is to the agent.
     public enum Kind: Sendable {
         /// The whole map wanted: it replaces the one before, and the broker keeps it for agents that are away.
@@ -19,6 +19,14 @@ public struct Relocation: Sendable {
     /// What it is.
     public package(set) var kind: Kind
     package var payload: [UInt8]
+
+    /// What it is, in a few words: `map rev 41, 3 entries`.
+    public var description: String {
+        guard let document else { return "a \(kind == .map ? "map" : "patch") that can't be read" }
+        let revision = document.revision.map { " rev \($0)" } ?? ""
+        let entries = document.entries.count.counted("entry", "entries")
+        return "\(kind == .map ? "map" : "patch")\(revision), \(entries)\(isSigned ? ", signed" : "")"
+    }
 
     /// The digest under which the agent reports it.
     package var digest: String { SHA256.label(SHA256.digest(of: payload)) }
@@ -169,7 +177,9 @@ public struct Relocation: Sendable {
         case (.patch, .agent(let agent)): .json(topics.patch(of: agent), payload)
         case (.patch, .group):
             throw BackendError(
-                .invalid, "a patch needs one --agent; to a group, send a complete map with a rev: --file")
+                .invalid,
+                "a patch is for one agent\(shell: ": --agent"); to a group, send a complete map with a rev\(shell: ": --file")"
+            )
         }
     }
 

@@ -67,14 +67,17 @@ package struct RelocationRequest {
                 throw BackendError(
                     .notSent,
                     "\(audience) expects a patch with rev \(next.revision) on rev \(next.base); if that is right, "
-                        + "use --base and --rev")
+                        + "\(Self.byHand)")
             }
             return try relocation.numbered(next).signed(by: signer, for: audience)
         }
         throw BackendError(
             .noReply,
-            "\(audience) has not published what the next patch builds on; use --base and --rev")
+            "\(audience) has not published what the next patch builds on; \(Self.byHand)")
     }
+
+    private static let byHand: Wording =
+        "\(library: "give the patch its base and rev", shell: "use --base and --rev")"
 
     /// How far above its base a revision is taken from what an agent publishes.
     private static var longestStep: Int64 { 1_000_000 }

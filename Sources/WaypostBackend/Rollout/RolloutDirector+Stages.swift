@@ -108,7 +108,7 @@ extension RolloutDirector {
         if let running = kept.unfinished, !options.resetsOrder || canBeReached {
             throw BackendError(
                 .notSent,
-                "roll-out \(running.id) of @\(group) is \(running.state.rawValue); see: waypost rollout status --group \(group)"
+                "roll-out \(running.id) of @\(group) is \(running.state.rawValue)\(shell: "; see: waypost rollout status --group \(group)")"
             )
         }
         guard kept.control?.id != id else {
@@ -177,13 +177,13 @@ extension RolloutDirector {
             base: kept.base?.id, next: rollout.next, stages: options.stages)
     }
 
-    private var noRollout: String {
+    private var noRollout: Wording {
         guard forgotten != nil, let (rollout, agents) = fleet.memory else {
             return "there is no roll-out in @\(group)"
         }
         return
             "the broker keeps no control document of @\(group), and \(agents.counted("agent")) say to have the map of "
-            + "roll-out \(rollout.id) in force: waypost rollout take-back --group \(group) has them go back"
+            + "roll-out \(rollout.id) in force; \(library: "takeRolloutBack", shell: "waypost rollout take-back --group \(group)") has them go back"
     }
 
     /// There is no traffic to wait for on the URLs of a map that changes none.
@@ -332,7 +332,9 @@ extension RolloutDirector {
         }
         guard let payload = mapBefore, let map = Document(payload) else {
             return state.ends(
-                .paused(why: "\(why); the map before is signed, and can't be sent again without --sign-key"))
+                .paused(
+                    why: "\(why); the map before is signed, and can't be sent again without a key to sign it")
+            )
         }
         guard state.returnBegan(why, at: now) else { return }
         highestRevision += 1

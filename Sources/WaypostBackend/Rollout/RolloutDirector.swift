@@ -503,7 +503,8 @@ package struct RolloutDirector: Sendable {
         guard found.isEmpty || trail.last == nil || trail.last?.epoch ?? 0 < RolloutControl.highest else {
             throw BackendError(
                 .notSent,
-                "the epochs of @\(group) are used up; waypost rollout start --reset-order begins anew")
+                "the epochs of @\(group) are used up; \(library: "RolloutOptions.resetsOrder", shell: "waypost rollout start --reset-order") begins anew"
+            )
         }
         return 1
     }

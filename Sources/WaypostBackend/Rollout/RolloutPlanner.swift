@@ -122,7 +122,7 @@ package struct RolloutPlanner {
         let who = "\(has) rev \(newest) of @\(group) in force"
         var remedy = "send that map again first, or its entries by an undo to rev \(newest)"
         if let only = ahead.first, ahead.count == 1, members.count > 1 {
-            remedy += "; if it is not so, go on without it: \(Self.without(only))"
+            remedy += "; if it is not so, go on without it: \(without(only))"
         }
         if let base = kept.base {
             let revision = base.id.revision.map { "rev \($0)" } ?? "one without a rev"
@@ -140,7 +140,9 @@ package struct RolloutPlanner {
     }
 
     /// The way out when one member keeps a map from the others.
-    private static func without(_ agent: String) -> String { "--exclude \(agent)" }
+    private func without(_ agent: String) -> String {
+        settings.words("\(library: "exclude \(agent)", shell: "--exclude \(agent)")")
+    }
 
     private func check(
         _ plan: inout RolloutPlan, _ relocation: Relocation, _ candidate: RolloutDirector.Document,
@@ -170,7 +172,7 @@ package struct RolloutPlanner {
                 let isOne = build.agents.count == 1 && plan.known > 1
                 let fault =
                     "\(who) would refuse it: \(refusal)"
-                    + (isOne ? "; see \(Self.without(build.agents[0]))" : "")
+                    + (isOne ? "; see \(without(build.agents[0]))" : "")
                 // What one says of its routes keeps no map from the others; the gate `candidate` sees it, too.
                 if isOne, plan.known > Self.fewAgents {
                     plan.notices.append(fault)

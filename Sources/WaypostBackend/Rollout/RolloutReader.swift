@@ -118,8 +118,8 @@ package struct RolloutReader: Sendable {
         (status.base, status.next) = (map?.id.revision, rollout.next.revision)
         (status.online, status.onNext) = (fleet.counts.online, fleet.counts.onNext)
         status.notices = [
-            "the broker keeps no control document; \(fleet.counts.onNext.counted("agent")) say to have the map in force: "
-                + "waypost rollout take-back --group \(group) has them go back"
+            "the broker keeps no control document; \(fleet.counts.onNext.counted("agent")) say to have the map in force; "
+                + "taking it back has them go back"
         ]
         return status
     }

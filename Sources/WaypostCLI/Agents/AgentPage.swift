@@ -75,7 +75,8 @@ struct AgentPage {
         } catch let error as BackendError {
             silence =
                 error.kind == .noReply
-                ? "it did not answer a ping within \(Self.patience)" : "no ping was sent: \(error)"
+                ? "it did not answer a ping within \(Self.patience)"
+                : "no ping was sent: \(error.wording.shell)"
         }
     }
 

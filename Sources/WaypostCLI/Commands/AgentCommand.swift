@@ -87,10 +87,12 @@ struct AgentCommand: OperatorCommand {
             return try Agent(settings.configuration, router: router, logger: logger)
         } catch let error as AgentConfigurationError {
             throw CommandError(.usage, error.description)
-        } catch {
-            let isForPerson = (error as? StoreError)?.needsPerson == true
+        } catch let error as StoreError {
             throw CommandError(
-                isForPerson ? .data : .failed, "start agent \(settings.configuration.agent): \(error)")
+                error.needsPerson ? .data : .failed,
+                "start agent \(settings.configuration.agent): \(error.wording.shell)")
+        } catch {
+            throw CommandError(.failed, "start agent \(settings.configuration.agent): \(error)")
         }
     }
 

@@ -136,7 +136,7 @@ struct DoctorCommand: OperatorCommand {
                 reached += 1
             } catch let error as BackendError where error.kind == .noBroker {
                 // The reason ends with what to do about it.
-                report.add([DoctorFinding("broker", .failed, error.description)])
+                report.add([DoctorFinding("broker", .failed, error.wording.shell)])
                 // An expired certificate of our own is a reason to be turned away without a word.
                 if let tls = brokers.tls {
                     let certificates = CertificateCheck(tls: tls, now: WallClock.now() / 1000)

@@ -138,7 +138,7 @@ struct BrokerCheck {
         } catch let error as BackendError where error.exit == .failed {
             return [
                 DoctorFinding(
-                    "publish", .warning, "\(sender) may only read: \(error.description)",
+                    "publish", .warning, "\(sender) may only read: \(error.wording.shell)",
                     advice: "nothing, if \(sender) only reads; to send commands, allow \(sender) to write to "
                         + "\(topics.root)/+/cmd/\(sender) in the broker's rules")
             ]
@@ -230,7 +230,7 @@ struct BrokerCheck {
     }
 
     func rights(_ error: BackendError, to check: String, for name: String) -> DoctorFinding {
-        DoctorFinding(check, .failed, error.description, advice: "allow \(name) to write this topic")
+        DoctorFinding(check, .failed, error.wording.shell, advice: "allow \(name) to write this topic")
     }
 }
 

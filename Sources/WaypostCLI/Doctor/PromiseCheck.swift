@@ -67,7 +67,7 @@ struct PromiseCheck {
             let came = try await session.wait(BrokerCheck.patience) { $0.topic == topic }
             obstacle = came ? nil : "a message to \(topic) did not come back"
         } catch let error as BackendError where error.exit == .failed {
-            obstacle = error.description
+            obstacle = error.wording.shell
         }
         await session.close()
         guard let obstacle else { return .left }

@@ -1,5 +1,6 @@
 import Glibc
 import WaypostAgent
+import WaypostMessages
 
 /// Looks at an agent's state directory on this machine, without changing it.
 struct StateCheck {
@@ -66,11 +67,11 @@ struct StateCheck {
                 "store", .ok, "in use by the running agent; its health shows more (waypost health)")
         }
         let state: StateInspection
-        do {
+        do throws(StoreError) {
             state = try StateInspection(directory: directory)
         } catch {
             // The sentence of a start, which says what to do.
-            return DoctorFinding("store", .failed, "\(error)")
+            return DoctorFinding("store", .failed, error.wording.shell)
         }
         if let gap = state.gap {
             return DoctorFinding(

@@ -13,7 +13,8 @@ struct StoppedAgent {
         do throws(StoreError) {
             state = try StateInspection(directory: directory)
         } catch {
-            throw CommandError(.failed, "the agent does not run, and its state can't be read: \(error)")
+            throw CommandError(
+                .failed, "the agent does not run, and its state can't be read: \(error.wording.shell)")
         }
         guard state.schema > 0 else {
             found = "no agent runs here, and none has run with the state directory \(directory)"

@@ -1,4 +1,5 @@
 import WaypostBackend
+import WaypostMessages
 
 /// How a command ends, for scripts to act on.
 enum Exit: Int32, Error {
@@ -48,7 +49,7 @@ struct CommandError: Error, CustomStringConvertible {
         case let error as BackendError:
             // Profiles may have other names; these are those of the guide.
             let advice = error.role.map { "; with its profile: --profile \($0.rawValue)" } ?? ""
-            self.init(error.exit, error.description + advice)
+            self.init(error.exit, error.wording.shell + advice)
         default: return nil
         }
     }

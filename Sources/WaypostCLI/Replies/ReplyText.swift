@@ -114,7 +114,7 @@ struct RequestCommand<Verb: RequestVerb>: OperatorCommand {
     /// What does not fit the agent's contract: it was not sent, so this is no reply.
     private func printNotSent(_ error: BackendError, _ audience: Audience) {
         guard output.isJSON, let fault = error.rejection else {
-            Terminal.print(TerminalText(error.description))
+            Terminal.print(TerminalText(error.wording.shell))
             return
         }
         Terminal.print(json: [

@@ -32,6 +32,7 @@ extension BackendConfiguration {
             try await Self.sender(settings)
             ?? credentials.map(\.username).flatMap { Name.isValid($0) ? $0 : nil }
         self.init(brokers: brokers, name: name ?? sender ?? Self.account, logger: Self.notes)
+        speaksShell = true
         (self.topics, self.version, self.credentials) = (topics, version, credentials)
         tls = try await Self.tls(settings, isNeeded: brokers.contains { $0.transport == .tls })
     }

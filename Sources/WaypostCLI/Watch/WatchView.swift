@@ -92,7 +92,7 @@ struct WatchView: Sendable {
                 query = text.allSatisfy(\.isWhitespace) ? nil : (text, try LogQuery.read(text))
                 (typed, fault, offset) = (nil, nil, 0)
             } catch {
-                fault = error.description
+                fault = error.wording.shell
             }
         default: break
         }

@@ -105,7 +105,7 @@ struct AskingViews: Sendable {
                 reason = .string("\(name) does not know it: it never came, or was forgotten")
             }
         } catch let error as BackendError {
-            reason = .string(error.description)
+            reason = .string(error.wording.shell)
         }
         return [
             "asOf": .int(WallClock.now()), "command": .object(members), "lines": .array(Array(lines)),

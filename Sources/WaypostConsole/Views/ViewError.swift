@@ -51,7 +51,7 @@ enum ViewError: Error {
             case .tooLong(let text): ("TOO_LONG", text, .null)
             case .backend(let error):
                 (
-                    error.code?.name ?? "\(error.kind)", error.description,
+                    error.code?.name ?? "\(error.kind)", error.wording.shell,
                     [
                         "code": .init(error.code.map { Int64($0.number) }),
                         "nearest": .array(error.nearest.map(JSONValue.string)),

@@ -114,7 +114,7 @@ enum OperatorLaws: Laws {
             diagnosis.saw(message)
             _ = replay.saw(message)
             contract.saw(message)
-            shown.texts.append(TerminalText(diagnosis.explanation(after: "1 s")))
+            shown.texts.append(TerminalText(diagnosis.explanation(after: "1 s").shell))
             let agent = topics.outbound(message.topic)?.agent ?? "k1"
             var events = LogLine.events(message.payload, from: agent)
             if let failure = LogLine.failure(message.payload, from: agent) { events.append(failure) }
