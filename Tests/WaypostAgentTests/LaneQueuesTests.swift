@@ -206,6 +206,35 @@ import Waypost
         #expect(queues.cancel(id: "c9", by: "ops", at: 0).0 == .unknown)
     }
 
+    /// How far a command has come when it is canceled.
+    enum Stage: CaseIterable {
+        case running, startIsStored, started, holdIsStored, held, goesOn
+    }
+
+    @Test(arguments: Stage.allCases)
+    func `a lane goes on behind a command that was canceled, however far it had come`(_ stage: Stage) {
+        var queues = LaneQueues()
+        #expect(queues.admitted(job(1), at: 0).log == ["run 1"])
+        #expect(queues.admitted(job(2), at: 0).log == [])
+        if stage != .running {
+            _ = queues.begin(1, isIdempotent: false, at: 0)
+            if stage != .startIsStored { _ = queues.stepCommitted(1, at: 1) }
+        }
+        var log: [String] = []
+        if stage == .holdIsStored || stage == .held || stage == .goesOn {
+            log += queues.held(1, true, at: 2).log
+            if stage != .holdIsStored { log += queues.heldCommitted(1, at: 3).log }
+            if stage == .goesOn { log += queues.held(1, false, at: 4).log }
+        }
+        log += queues.cancel(id: "c1", by: "ops", at: 5).1.log
+        if stage == .startIsStored { log += queues.stepCommitted(1, at: 6)?.log ?? [] }
+        log += queues.finished(1, CommandResult(code: .canceled, detail: "canceled"), at: 7).log
+        if stage == .holdIsStored { log += queues.heldCommitted(1, at: 8).log }
+        #expect(log.filter { $0 == "run 2" }.count == 1, "\(log)")
+        #expect(queues.finished(2, .ok(), at: 9).log == ["end 2 OK"])
+        #expect(queues.isIdle)
+    }
+
     @Test func `a command is cancelled by its own sender only`() {
         var queues = LaneQueues()
         _ = queues.admitted(job(1, sender: "ops"), at: 0)
