@@ -71,13 +71,9 @@ import Waypost
         add("is listed with the parameter sort, which it no longer reads") { (app: inout App) -> Void in
             app.parameters.remove(at: 1)
         }
-        add("is listed with the parameter page: integer (Int), which is now page: string") {
+        add("is listed with the parameter page?: integer, which is now page?: string") {
             (app: inout App) -> Void in
             app.parameters[0] = RouteParameter("page", as: String.self)
-        }
-        add("is listed with the parameter page: integer (Int), which is now page?: integer (Int)") {
-            (app: inout App) -> Void in
-            app.parameters[0].isRequired = false
         }
         add("is listed with the parameter limit?") { (app: inout App) -> Void in
             app.parameters[2] = RouteParameter("limit", ValueSchema(.integer, minimum: 1, maximum: 9))
@@ -100,7 +96,7 @@ import Waypost
         call("is listed with the argument of: Int, which is now Optional<Int>") { [countOfAny(), clear()] }
         call("is listed with the result Int, which is now String") { [countAsText(), clear()] }
         call("is listed as idempotent, but registered so otherwise") { [countOnce(), clear()] }
-        call("is listed with the selector countWithOf:, and has tally:") { [tally(), clear()] }
+        call("is listed with the selector countOf:, and has tally:") { [tally(), clear()] }
         return rows
     }()
 

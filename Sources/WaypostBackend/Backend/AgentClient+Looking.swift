@@ -71,7 +71,7 @@ extension AgentClient {
                     AgentReply(agent: name, reply: refusal.reply, payload: [], roundTrip: 0)))
         }
         guard collector.hasAnswers else {
-            throw BackendError(.noReply, "no reply from \(name) within 10 s; see: waypost agents")
+            throw BackendError(.noReply, "no reply from \(name) within 10 s\(shell: "; see: waypost agents")")
         }
         let loss = MessageLoss(dropped: collector.dropped, unread: collector.unread)
         for gap in collector.gaps + loss.notices { settings.logger.warning("\(name): \(gap)") }

@@ -47,7 +47,7 @@ package struct ContractReader {
         guard let contract = documents.contract else {
             throw BackendError(
                 .noReply,
-                "the broker has no contract of agent \(agent); see: waypost agents")
+                "the broker has no contract of agent \(agent)\(shell: "; see: waypost agents")")
         }
         return contract
     }

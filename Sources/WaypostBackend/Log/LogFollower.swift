@@ -148,7 +148,7 @@ package struct LogFollower {
             fault = selection.fault(in: all) ?? fault
         }
         if isDump { throw BackendError(.unknownReceiver, fault) }
-        notice(fault)
+        notice(settings.words(fault))
         return (early, selection.agents(in: roster))
     }
 

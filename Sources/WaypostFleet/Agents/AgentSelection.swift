@@ -36,7 +36,7 @@ package struct AgentSelection: Sendable {
     }
 
     /// What is wrong with it, as a sentence, when the broker knows these agents; nil for nothing.
-    package func fault(in roster: Roster) -> String? {
+    package func fault(in roster: Roster) -> Wording? {
         let known = Array(roster.members.keys)
         for name in names.sorted() where roster.members[name] == nil {
             return "there is no agent \(name) at this broker"
@@ -44,16 +44,17 @@ package struct AgentSelection: Sendable {
         }
         if let group, !roster.groups.contains(group) {
             return "no agent at this broker is in a group \(group)"
-                + NearestNames.question(NearestNames.find(group, among: Array(roster.groups)))
+                + Wording(NearestNames.question(NearestNames.find(group, among: Array(roster.groups))))
         }
         return pattern != nil && agents(in: roster).isEmpty
-            ? "no agent name at this broker matches; see: waypost agents" : nil
+            ? "no agent name at this broker matches\(shell: "; see: waypost agents")" : nil
     }
 }
 
 extension NearestNames {
-    /// `; did you mean A? See: waypost agents`.
-    package static func advice(_ names: [String]) -> String {
-        names.isEmpty ? "; see: waypost agents" : "\(question(names)) See: waypost agents"
+    /// `; did you mean A?`, and for the shell `; did you mean A? See: waypost agents`.
+    package static func advice(_ names: [String]) -> Wording {
+        let shell = names.isEmpty ? "; see: waypost agents" : " See: waypost agents"
+        return "\(question(names))\(shell: shell)"
     }
 }
