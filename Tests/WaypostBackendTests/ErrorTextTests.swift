@@ -22,7 +22,8 @@ import Testing
         "RouteURLError RouteURLFault", "JSONValueDecoder JSONMismatch", "CommandError Exit",
         "CommandError CommandError",
         "ViewError ViewError",
-        "Gatekeeper Refusal", "BrokerURL Fault", "Bench Stop", "Simulation SimulationError", "RouterSetup Fault", "RegularExpression Fault", "YAMLReader Fault",
+        "Gatekeeper Refusal", "BrokerURL Fault", "Bench Stop", "Simulation SimulationError",
+        "RouterSetup Fault", "RegularExpression Fault", "YAMLReader Fault",
         "RelocationConditionReader Fault", "Resolver Failure", "Plugin UnknownMacro",
     ]
 
