@@ -237,12 +237,12 @@ package struct MapUndoer {
             let groups = Dictionary(grouping: said, by: \.1).sorted { $0.value.count > $1.value.count }
             let list = groups.map { "\($0.key.shown) (\($0.value.map(\.0).sorted().named))" }
             let silent = documents.filter { $0.revision == nil }.map(\.agent)
+            let maps = (list + (silent.isEmpty ? [] : ["none (\(silent.sorted().named))"]))
+                .joined(separator: "; ")
+            let advice: Wording = "\(library: "undoMap(to:)", shell: "--to REV")"
             throw BackendError(
                 .notSent,
-                "the members have different maps \(place): "
-                    + (list + (silent.isEmpty ? [] : ["none (\(silent.sorted().named))"])).joined(
-                        separator: "; ")
-                    + "; choose one\(library: ": undoMap(to:)", shell: " with --to REV"), or send its file")
+                "the members have different maps \(place): \(maps); choose one with \(advice), or send its file")
         }
         if let other = word.dissenter {
             settings.logger.warning(
