@@ -213,7 +213,9 @@ import Testing
             for (number, line) in file.text.split(separator: "\n", omittingEmptySubsequences: false)
                 .enumerated()
             {
-                guard !line.contains("//"), !line.contains("shell: ") else { continue }
+                guard line.contains("--") || line.contains("waypost "), !line.contains("//"),
+                    !line.contains("shell: ")
+                else { continue }
                 let names = line.contains(#/["\s](?:see: )?waypost (?:[a-z]+ )?[a-z]+/#)
                 #expect(
                     !line.contains(#/"[^"]*(?:^|[^\w-])--[a-z][^"]*"/#) && !(names && line.contains("\"")),

@@ -54,7 +54,6 @@ package struct AgentSelection: Sendable {
 extension NearestNames {
     /// `; did you mean A?`, and for the shell `; did you mean A? See: waypost agents`.
     package static func advice(_ names: [String]) -> Wording {
-        let shell = names.isEmpty ? "; see: waypost agents" : " See: waypost agents"
-        return "\(question(names))\(shell: shell)"
+        "\(question(names))\(shell: names.isEmpty ? "; see: waypost agents" : " See: waypost agents")"
     }
 }
