@@ -73,7 +73,7 @@ extension CommandExecutor.Connections {
 extension Intake.Connections {
     init(
         executor: CommandExecutor, journal: Journal, outbox: Outbox, maps: RelocationMaps,
-        status: LinkStatus, redaction: Redaction
+        status: LinkStatus, redaction: Redaction, documents: Callback<MQTTMessage, Bool>
     ) {
         self.init(
             dispatch: { executor.admitted($0) },
@@ -96,6 +96,7 @@ extension Intake.Connections {
             applyMap: { maps.take($0, on: $1, for: $2, at: $3) },
             echoReceived: { payload in status.changeSelfTest { $0.echoReceived(payload) } },
             isSelfTest: { payload in status.changeSelfTest { $0.pingReceived(payload) } },
+            documentReceived: { documents($0) },
             waitingCommands: { executor.waiting },
             isOutboxFull: { journal.isOutboxFull(for: $0) })
     }

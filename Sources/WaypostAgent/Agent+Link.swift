@@ -54,7 +54,7 @@ extension Agent {
                 "\(connection.broker) no longer has the session of this agent; "
                     + "messages sent to it while it was offline are lost", in: .link)
         }
-        outbox.publish(topics.state(of: configuration.agent)) { presence.message(.birth) }
+        publishBirth()
         publishDocuments()
         systemd?.notify("STATUS=online at \(connection.broker)")
         outbox.connected(receiveMaximum: Int(connection.receiveMaximum))

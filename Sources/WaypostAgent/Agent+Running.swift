@@ -154,6 +154,10 @@ extension Agent {
         link.subscriptions = topics.filters(of: configuration.agent, groups: configuration.groups).map {
             Subscription($0, qos: qos(of: $0), noLocal: !own.contains($0))
         }
+        // What the broker keeps of the agent is its own, and is published anew on each connection.
+        link.subscriptions += topics.documents(of: configuration.agent).map {
+            Subscription($0, qos: .atMostOnce, noLocal: true, skipsRetained: true)
+        }
         return link
     }
 

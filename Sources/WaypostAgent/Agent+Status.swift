@@ -60,6 +60,42 @@ extension Agent {
         }
     }
 
+    /// Publishes such a document again when somebody else wrote on its topic, or removed it.
+    ///
+    /// Where somebody does so all the time that is ever less often. False when the message is on another topic.
+    func documentCame(_ message: MQTTMessage) -> Bool {
+        guard case (configuration.agent, let content)? = topics.outbound(message.topic) else { return false }
+        switch content {
+        case .reply, .log, .failure: return false
+        case .state, .health, .routes, .contract, .navigation, .applied: break
+        }
+        // What came when it subscribed is what it published itself on an earlier connection.
+        guard !message.retain,
+            let pause = outbox.timeToRepeat(after: message, hasEchoes: presence.version != .v5)
+        else { return true }
+        let what = message.payload.isEmpty ? "removed" : "overwrote"
+        reporter.log(
+            .warning, "Agent", "somebody \(what) \(message.topic) at the broker; it is published again")
+        AgentThreads.start { [weak self] in
+            if pause > 0 { await AgentThreads.sleep(for: .milliseconds(pause)) }
+            // A goodbye is the last word.
+            guard let self, !runs.isStopping else { return }
+            outbox.willPublishAgain(message.topic)
+            switch content {
+            case .state: publishBirth()
+            case .health: publishHealth()
+            case .navigation: publishNavigation()
+            default: publishMaps()
+            }
+        }
+        return true
+    }
+
+    /// Publishes that the agent is there.
+    func publishBirth() {
+        outbox.publish(topics.state(of: configuration.agent)) { presence.message(.birth) }
+    }
+
     private var publishedLists: PublishedLists {
         PublishedLists(of: router, redaction: events.redaction, within: maximumPayload)
     }

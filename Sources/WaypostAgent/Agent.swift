@@ -43,7 +43,7 @@ public final class Agent: Service {
     let executor: CommandExecutor
     let intake: Intake
     let presence: Presence
-    let status = LinkStatus()
+    let status: LinkStatus
     let healthHistory = HealthHistory()
     let loop: LoopMonitor
     let systemd: SystemdNotifier?
@@ -83,6 +83,7 @@ public final class Agent: Service {
             configuration, router, clock, makeLink
         )
         let (agent, limits) = (configuration.agent, configuration.limits)
+        status = LinkStatus(optional: topics.documents(of: agent))
         let redaction = Redaction(further: configuration.redactedKeys)
         started = clock.wall()
         reloadable = Guarded(Reloadable(configuration))
@@ -121,6 +122,7 @@ public final class Agent: Service {
         mapInForce.set { [weak maps] in maps?.inForce }
 
         // Execution and intake.
+        let documents = Callback<MQTTMessage, Bool> { _ in false }
         let runner = CommandRunner(
             router: router, around: scope, clock: clock,
             history: CommandHistory(
@@ -134,7 +136,7 @@ public final class Agent: Service {
             ledger: ledger, reporter: reporter,
             connections: Intake.Connections(
                 executor: executor, journal: journal, outbox: outbox, maps: maps, status: status,
-                redaction: redaction))
+                redaction: redaction, documents: documents))
 
         // Status.
         routeCounters = RouteCounters(agent: agent, redaction: redaction)
@@ -144,6 +146,7 @@ public final class Agent: Service {
         loop = LoopMonitor(limit: (configuration.link.tickInterval * 4).milliseconds, at: clock.monotonic())
         systemd = configuration.tellsServiceManager ? SystemdNotifier() : nil
         connect(runner)
+        documents.set { [weak self] in self?.documentCame($0) ?? false }
     }
 
     /// Connects what tells the agent, which is complete by now.

@@ -118,11 +118,13 @@ struct ForgetfulBrokerTests {
         let diff = try await site.run("retained", "diff", "--agent", "k1")
         #expect(diff.status == 0 && diff.output == ["the broker keeps what k1 says"], "\(diff)")
         let backend = try await Backend(broker: site.broker.url)
-        try await backend.publish("", to: "waypost/v1/k1/state", retain: true)
+        try await backend.publish(
+            #"{"state":"online","epoch":1,"boot":"b","why":"birth","agent":"k7"}"#,
+            to: "waypost/v1/k7/state", retain: true)
         await backend.disconnect()
-        let other = try await site.run("retained", "diff", "--agent", "k1")
+        let other = try await site.run("retained", "diff", "--agent", "k7")
         #expect(other.status == 1, "\(other)")
-        #expect(other.output == ["the broker keeps no state of it, and it answers"])
+        #expect(other.output == ["the broker says that it is online, and it does not answer"])
         let unknown = try await site.run("retained", "diff", "--agent", "k8")
         #expect(unknown.status == 3, "\(unknown)")
         try await site.retire("k9")

@@ -159,10 +159,13 @@ final class ClientHandle: @unchecked Sendable {
 
     func subscribe(_ subscription: Subscription) -> Result<Int32, LibraryError> {
         var id: Int32 = 0
-        let options: Int32 =
-            version == .v5 && subscription.noLocal ? Int32(MQTT_SUB_OPT_NO_LOCAL.rawValue) : 0
+        var options: UInt32 = 0
+        if version == .v5 {
+            if subscription.noLocal { options |= MQTT_SUB_OPT_NO_LOCAL.rawValue }
+            if subscription.skipsRetained { options |= MQTT_SUB_OPT_SEND_RETAIN_NEVER.rawValue }
+        }
         let code = mosquitto_subscribe_v5(
-            client, &id, subscription.filter, Int32(subscription.qos.rawValue), options, nil)
+            client, &id, subscription.filter, Int32(subscription.qos.rawValue), Int32(options), nil)
         guard code == MOSQ_ERR_SUCCESS.rawValue else {
             return .failure(LibraryError(code: code, doing: "mosquitto_subscribe"))
         }

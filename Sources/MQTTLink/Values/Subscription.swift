@@ -6,12 +6,18 @@ public struct Subscription: Sendable, Hashable {
     public var qos: QoS
     /// On MQTT 5 the broker keeps our own messages from us; on 3.1.1 they come, and must be filtered.
     public var noLocal: Bool
+    /// On MQTT 5 the broker sends none of the messages that it keeps, only what comes from now on; on 3.1.1 they come,
+    /// marked as retained.
+    public var skipsRetained: Bool
 
-    /// A subscription; at least once, with our own messages, unless said otherwise.
-    public init(_ filter: String, qos: QoS = .atLeastOnce, noLocal: Bool = false) {
+    /// A subscription; at least once, with our own messages and those that the broker keeps, unless said otherwise.
+    public init(
+        _ filter: String, qos: QoS = .atLeastOnce, noLocal: Bool = false, skipsRetained: Bool = false
+    ) {
         self.filter = filter
         self.qos = qos
         self.noLocal = noLocal
+        self.skipsRetained = skipsRetained
     }
 }
 

@@ -58,6 +58,7 @@ final class Outbox: Sendable {
         var isSettling = false
         var drained: [@Sendable () -> Void] = []
         var isClosed = false
+        var own = OwnDocuments()
 
         mutating func count(_ refusal: PublishReceipt.Result) {
             counters.refused += 1
@@ -141,8 +142,23 @@ final class Outbox: Sendable {
     func publish(_ topic: String, _ payload: () -> [UInt8]) {
         let version = versions.add(1, ordering: .sequentiallyConsistent).newValue
         let message = MQTTMessage.retained(topic, payload())
-        change { $0.items.published(message, version: version) }
+        change { state in
+            state.items.published(message, version: version)
+            state.own.published(message.payload, on: topic)
+        }
     }
+
+    /// A message came on the topic of such a document: in how many milliseconds it is to be published again, with
+    /// ``willPublishAgain(_:)`` before; nil when it is not.
+    func timeToRepeat(after message: MQTTMessage, hasEchoes: Bool) -> Int64? {
+        let now = clock.monotonic()
+        return state.withLock {
+            $0.own.came(message.payload, on: message.topic, hasEchoes: hasEchoes, at: now)
+        }.map { max(0, $0 - now) }
+    }
+
+    /// What comes on this topic from now on is news again.
+    func willPublishAgain(_ topic: String) { state.withLock { $0.own.willPublishAgain(topic) } }
 
     /// Failure reports of an earlier run wait on disk.
     func reportsStoredEarlier() { change { $0.items.storedEarlier(.failures) } }

@@ -33,6 +33,8 @@ final class Intake: Sendable {
         var echoReceived: @Sendable (_ payload: [UInt8]) -> Void
         /// Whether a command under the agent's own name is its message to itself: that is no one's command.
         var isSelfTest: @Sendable (_ payload: [UInt8]) -> Bool
+        /// A message on the topic of a document that the agent publishes itself; false for any other.
+        var documentReceived: @Sendable (MQTTMessage) -> Bool
         /// Commands that wait or run at this moment.
         var waitingCommands: @Sendable () -> Int
         /// Whether reports about commands of a sender find no space.
@@ -151,6 +153,7 @@ final class Intake: Sendable {
                     return false
                 }
             case .echo?: connections.echoReceived(message.payload)
+            case nil where connections.documentReceived(message): break
             case nil:
                 let admission = arrival(of: message, from: "").admission
                 let name = message.topic.quoted

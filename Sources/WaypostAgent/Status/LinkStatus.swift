@@ -17,14 +17,19 @@ final class LinkStatus: Sendable {
         var lastOutage: Outage?
         var selfTest = SelfTest()
         fileprivate var logged: [BrokerURL: Logged] = [:]
+        /// Filters without which the agent does all that it has to.
+        fileprivate let optional: Set<String>
 
         /// Whether there is a connection now.
         var isConnected: Bool { connection != nil && outage == nil }
 
         /// The filters of subscriptions that the broker refused.
         var refusedSubscriptions: [String] {
-            connection?.subscriptions.filter { !$0.isGranted }.map(\.subscription.filter) ?? []
+            (connection?.subscriptions.filter { !$0.isGranted }.map(\.subscription.filter) ?? [])
+                .filter { !optional.contains($0) }
         }
+
+        fileprivate init(optional: Set<String>) { self.optional = optional }
     }
 
     /// A time without a connection.
@@ -50,8 +55,11 @@ final class LinkStatus: Sendable {
         var times: Int
     }
 
-    private let state = Guarded(State())
+    private let state: Guarded<State>
     private let whenTested = Callback<Void, Void> {}
+
+    /// - Parameter optional: Filters that the broker may refuse: the agent does all that it has to without them.
+    init(optional: [String]) { state = Guarded(State(optional: Set(optional))) }
 
     /// Calls `body` when the agent's messages to itself have shown on a connection what they can.
     func onTested(_ body: @escaping @Sendable () -> Void) { whenTested.set { _ in body() } }

@@ -21,6 +21,9 @@ final class RunRecord: Sendable {
         state.withLock { $0.reason = $0.reason ?? reason }
     }
 
+    /// Whether something asked the agent to stop.
+    var isStopping: Bool { state.withLock { $0.reason != nil } }
+
     /// The end of this run; `now` is in milliseconds since 1970.
     func end(at now: Int64) -> AgentState.Cause {
         AgentState.Cause(nil, "stopped\(state.withLock(\.reason).map { " by \($0)" } ?? "")", at: now)

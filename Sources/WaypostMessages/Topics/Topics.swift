@@ -116,4 +116,13 @@ package struct Topics: Sendable, Hashable {
     package func routes(of agent: String) -> String { "\(root)/\(agent)/routes" }
     package func navigation(of agent: String) -> String { "\(root)/\(agent)/navigation" }
     package func contract(of agent: String) -> String { "\(root)/\(agent)/contract" }
+
+    /// The documents that the broker keeps of an agent, as the agent itself publishes them.
+    package func documents(of agent: String) -> [String] {
+        [
+            state(of: agent), health(of: agent), routes(of: agent), contract(of: agent),
+            navigation(of: agent),
+            applied(of: agent),
+        ]
+    }
 }

@@ -10,12 +10,23 @@ final class ShippedBroker: Sendable {
     let broker: TestBroker
     private let secrets: String
 
-    /// - Parameter names: as for make-certs: `--agent`, `k1`, `--sender`, `ops`.
-    init(_ names: [String]) async throws {
+    /// - Parameters:
+    ///   - names: as for make-certs: `--agent`, `k1`, `--sender`, `ops`.
+    ///   - change: makes other rules of the shipped ones.
+    init(_ names: [String], rules change: ((String) -> String)? = nil) async throws {
         let secrets = NSTemporaryDirectory() + "waypost-secrets-\(UUID().uuidString)"
         self.secrets = secrets
         let made = try await Self.made(names)
         try FileManager.default.copyItem(atPath: made, toPath: secrets)
+        if let change {
+            let rules = secrets + "/broker/acl"
+            let text = change(try String(contentsOfFile: rules, encoding: .utf8))
+            // In its place: it belongs to who may read it.
+            let file = try FileHandle(forWritingTo: URL(fileURLWithPath: rules))
+            try file.truncate(atOffset: 0)
+            try file.write(contentsOf: Data(text.utf8))
+            try file.close()
+        }
         broker = try await TestBroker.start(try Self.configuration(secrets))
     }
 

@@ -1,17 +1,19 @@
 import WaypostMessages
 
-/// When an agent gets again what goes to all others, too, because it says that it lacks it: at once, and then 5, 10, 20, …
-/// s after the last time, so that one that always says so is no load for them.
-struct RepeatedWishes: Sendable {
+/// When something is published again because somebody lacks it, such as an agent the map that goes to all others, too: at
+/// once, and then 5, 10, 20, … s after the last time, so that one that always says so is no load for them.
+package struct RepeatedWishes: Sendable {
     /// In milliseconds.
     private static let pauses: ClosedRange<Int64> = 5_000...86_400_000
 
     private var granted: [String: (at: Int64, pause: Int64)] = [:]
 
+    package init() {}
+
     /// The time at which the wish is granted: now, or later; the same for all wishes until then.
     ///
     /// - Parameter now: a clock that only goes forward, in milliseconds.
-    mutating func time(of agent: String, at now: Int64) -> Int64 {
+    package mutating func time(of agent: String, at now: Int64) -> Int64 {
         guard let (at, pause) = granted[agent] else {
             granted[agent] = (now, Self.pauses.lowerBound)
             return now
