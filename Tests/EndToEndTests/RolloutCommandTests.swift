@@ -92,7 +92,9 @@ struct RolloutCommandTests {
             interrupted.errorLines.contains { $0.contains("waypost rollout resume --group lobby") },
             "\(interrupted)")
         let gone = try await scene.run("rollout", "status", "--group", "lobby")
-        #expect(gone.output[0].hasSuffix("without a controller: waypost rollout resume goes on"), "\(gone)")
+        #expect(
+            gone.output[0].hasSuffix("without a controller: waypost rollout resume --group lobby goes on"),
+            "\(gone)")
         // One without the file.
         #expect(try await scene.run("rollout", "pause", "--group", "lobby").status == 0)
         let back = try await scene.run(

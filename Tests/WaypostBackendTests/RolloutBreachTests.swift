@@ -10,43 +10,6 @@ import WaypostMessages
 /// What each gate does, alone and beside others, in simulated time: a stage of five of twenty agents.
 @Suite(.timeLimit(.minutes(5)))
 struct RolloutBreachTests {
-    /// What breaks one gate, and what that does.
-    enum Breach: String, CaseIterable, Sendable {
-        case candidate, resolve, reports, health
-        case notFound = "not-found"
-        case failures, opens, lost, guarded = "guard"
-
-        static let pausing: [Breach] = [.candidate, .resolve, .reports, .health]
-        static let takingBack: [Breach] = [.notFound, .failures, .opens, .lost, .guarded]
-
-        /// Happens at these agents, which have the candidate.
-        func happen(at agents: [Int], in scene: inout RolloutScene) throws {
-            let names = agents.map { scene.crowd.agents[$0].name }
-            switch self {
-            case .candidate: scene.report(agents[0], .base, .refused)
-            case .resolve:
-                let next = try required(scene.control?.next)
-                scene.director?.resolved([
-                    CanaryAnswer(agent: names[0], inForce: next, differences: ["a leads to b, not to c"])
-                ])
-            case .reports: scene.report(agents[0], .base, .drifted)
-            case .health:
-                for index in agents {
-                    scene.crowd.agents[index].isRed = true
-                    for message in scene.crowd.birth(index, at: scene.now) { scene.publish(message) }
-                }
-            case .notFound: scene.fail(agents, .noRoute)
-            case .failures: for _ in 0..<6 { scene.fail(agents, .handlerFailed) }
-            case .opens: for index in agents { scene.report(index, .next, .chosen, opened: 20, failed: 10) }
-            case .lost:
-                for index in agents {
-                    for message in scene.crowd.lose(index) { scene.publish(message) }
-                }
-            case .guarded: for index in agents { scene.report(index, .base, .guarded) }
-            }
-        }
-    }
-
     /// Five of twenty agents have had the candidate for some seconds, and nothing happens by itself.
     private func scene(_ count: Int = 20, _ change: (inout RolloutScene) -> Void = { _ in }) throws
         -> RolloutScene
@@ -60,12 +23,12 @@ struct RolloutBreachTests {
         return scene
     }
 
-    private func isTakenBack(_ scene: RolloutScene, for breach: Breach) -> Bool {
+    private func isTakenBack(_ scene: RolloutScene, for breach: RolloutBreach) -> Bool {
         if case .takenBack(let why)? = scene.outcome { why.hasPrefix("\(breach.rawValue): ") } else { false }
     }
 
-    @Test(arguments: Breach.pausing)
-    func `a breach that pauses leaves the map where it is`(_ breach: Breach) throws {
+    @Test(arguments: RolloutBreach.pausing)
+    func `a breach that pauses leaves the map where it is`(_ breach: RolloutBreach) throws {
         var scene = try scene()
         try breach.happen(at: Array(scene.withCandidate.prefix(3)), in: &scene)
         scene.run(seconds: 120) { $0.paused != nil }
@@ -76,8 +39,8 @@ struct RolloutBreachTests {
         #expect(scene.history.entries.map(\.event) == ["start", "stage", "pause"])
     }
 
-    @Test(arguments: Breach.takingBack)
-    func `a breach that takes back takes back from all`(_ breach: Breach) throws {
+    @Test(arguments: RolloutBreach.takingBack)
+    func `a breach that takes back takes back from all`(_ breach: RolloutBreach) throws {
         var scene = try scene()
         try breach.happen(at: Array(scene.withCandidate.prefix(3)), in: &scene)
         scene.run(seconds: 120)
@@ -86,8 +49,10 @@ struct RolloutBreachTests {
         #expect(scene.history.entries.map(\.event) == ["start", "stage", "take-back", "taken-back"])
     }
 
-    @Test(arguments: Breach.pausing, Breach.takingBack)
-    func `what takes back is taken out of a pause, too`(_ first: Breach, _ second: Breach) throws {
+    @Test(arguments: RolloutBreach.pausing, RolloutBreach.takingBack)
+    func `what takes back is taken out of a pause, too`(_ first: RolloutBreach, _ second: RolloutBreach)
+        throws
+    {
         var scene = try scene()
         let agents = scene.withCandidate
         try first.happen(at: Array(agents.prefix(2)), in: &scene)
@@ -102,8 +67,10 @@ struct RolloutBreachTests {
             scene.history.entries.map(\.event) == ["start", "stage", "pause", "take-back", "taken-back"])
     }
 
-    @Test(arguments: Breach.pausing, Breach.takingBack)
-    func `of two at a time the one that takes back decides`(_ first: Breach, _ second: Breach) throws {
+    @Test(arguments: RolloutBreach.pausing, RolloutBreach.takingBack)
+    func `of two at a time the one that takes back decides`(_ first: RolloutBreach, _ second: RolloutBreach)
+        throws
+    {
         for order in [[first, second], [second, first]] {
             var scene = try scene()
             // Both take a minute to be sure.
@@ -124,7 +91,7 @@ struct RolloutBreachTests {
         scene.advance(seconds: 1)
         #expect(scene.outcome == .paused(why: "lunch") && scene.onNext == 5)
         try scene.begin(.resume)
-        try Breach.guarded.happen(at: Array(scene.withCandidate.prefix(2)), in: &scene)
+        try RolloutBreach.guarded.happen(at: Array(scene.withCandidate.prefix(2)), in: &scene)
         scene.run()
         #expect(isTakenBack(scene, for: .guarded), "\(scene.outcome as Any)")
     }
@@ -142,7 +109,7 @@ struct RolloutBreachTests {
         #expect(why == "reports: 5 of 5 missing: 5 drifted; the limit is 10 %")
 
         var limited = try self.scene { $0.options.pauseLimit = .seconds(7) }
-        try Breach.candidate.happen(at: limited.withCandidate, in: &limited)
+        try RolloutBreach.candidate.happen(at: limited.withCandidate, in: &limited)
         limited.run { $0.paused != nil }
         let began = limited.now
         limited.run()

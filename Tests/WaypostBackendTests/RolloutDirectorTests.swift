@@ -30,7 +30,8 @@ struct RolloutDirectorTests {
         #expect(scene.retained[scene.topics.candidate(of: "lobby")] == nil)
         #expect(scene.retained[scene.topics.lease(of: "lobby")] == nil)
         let events = scene.history.entries.map(\.event)
-        #expect(events == ["start", "stage", "stage", "stage", "stage", "stage", "promote", "done"])
+        // 1 % would add nobody to the first five.
+        #expect(events == ["start", "stage", "stage", "stage", "stage", "promote", "done"])
         #expect(scene.history.isWhole)
         // Agents of a stage stay in all later ones.
         let below = scene.published.filter { $0.topic == scene.topics.rollout(of: "lobby") }
@@ -210,7 +211,7 @@ struct RolloutDirectorTests {
             if let last, last.stage != status.stage { ends[last.stage] = last }
             last = status
         }
-        #expect(ends.keys.sorted() == [0, 1, 2, 3])
+        #expect(ends.keys.sorted() == [0, 2, 3])
         for (stage, status) in ends {
             #expect(status.onNext == status.chosen && status.chosen == status.stages[stage].agents)
             #expect(status.gates.contains { $0.name == "reports" && $0.verdict == .pass })

@@ -27,6 +27,14 @@ extension RolloutDirector {
             case .start, .pause, .advance, .promote: false
             }
         }
+
+        /// Whether more agents get the new map by it.
+        fileprivate var leadsOn: Bool {
+            switch self {
+            case .start, .resume, .advance, .promote: true
+            case .pause, .takeBack: false
+            }
+        }
     }
 
     // MARK: Beginning
@@ -147,6 +155,14 @@ extension RolloutDirector {
         guard !control.state.isOver, !isGoingBack || order.goesWithGoingBack else {
             throw BackendError(.notSent, "roll-out \(control.id) of @\(group) is \(control.state.rawValue)")
         }
+        if order.leadsOn, !isGoingBack, let map = kept.base?.id, map.digest != control.next.digest,
+            map.revision ?? 0 > control.next.revision ?? 0
+        {
+            throw BackendError(
+                .notSent,
+                "another map, rev \(map.revision ?? 0), is in force in @\(group): roll-out \(control.id) can only end: "
+                    + "waypost rollout take-back --group \(group)")
+        }
         returnOrder = isGoingBack ? control.order : nil
         // The controller before this one is refused by the agents from now on.
         control.epoch = try nextEpoch()
@@ -212,12 +228,13 @@ extension RolloutDirector {
         guard let control, published.order == control.order else { return }
         switch published.state {
         case .running where published.below == 0:
-            enter(published.stage, why: "stage \(published.stage + 1)", at: now)
+            enter(from: published.stage, why: "stage \(published.stage + 1)", at: now)
         case .running:
             let chosen = fleet.agents.values.count(where: \.isChosen)
             if chosenByStage.indices.contains(published.stage) { chosenByStage[published.stage] = chosen }
         case .promoting:
             if let next, case .promoting(_, isPublished: false) = state {
+                if let objection = objection(toReplacingWith: next) { return pause(objection.text, at: now) }
                 add(groupTopics.map, next.payload)
                 groupMap = next
                 state.mapWasPublished()
@@ -267,30 +284,37 @@ extension RolloutDirector {
         add(topics.audit(of: group, slot: entry.slot), entry.encoded())
     }
 
-    mutating func enter(_ stage: Int, why: String, at now: Int64) {
-        guard let control, control.stages.indices.contains(stage) else { return }
-        let numbers = fleet.numbers(without: control.exclude)
-        let below = control.stages[stage].below(online: numbers, atLeast: control.below)
-        let chosen = fleet.counts.chosen
-        guard state.stageBegan() else { return }
-        change(.running, "stage", why: why) {
-            $0.stage = stage
-            $0.below = below
+    /// The next stage begins that adds an agent, from a place on; where none does, all have the map.
+    private mutating func enter(from place: Int, why: String, at now: Int64) {
+        guard let control else { return }
+        guard
+            let stage = RolloutStages(of: control, in: fleet).entry(from: place, above: control.below)
+        else {
+            leaveOut(place..<control.stages.count)
+            return promote(why: why, at: now)
         }
-        // One that adds nobody has shown what the one before has shown.
-        if control.below > 0, fleet.counts.chosen == chosen { return }
+        guard state.stageBegan() else { return }
+        leaveOut(place..<stage.place)
+        change(.running, "stage", why: why) {
+            $0.stage = stage.place
+            $0.below = stage.below
+        }
         // Those that are chosen from now on are no control group any more.
         fleet.beginStage(isFirst: false)
         evidence.nextStage(at: now)
     }
 
+    private mutating func leaveOut(_ places: Range<Int>) {
+        for place in places.clamped(to: chosenByStage.indices) { chosenByStage[place] = 0 }
+    }
+
     mutating func nextStage(why: String, at now: Int64) {
         guard let control else { return }
         stageEnds(at: now)
-        if control.stage + 1 < control.stages.count, !state.isPromoted {
-            enter(control.stage + 1, why: why, at: now)
-        } else {
+        if state.isPromoted {
             promote(why: why, at: now)
+        } else {
+            enter(from: control.stage + 1, why: why, at: now)
         }
     }
 

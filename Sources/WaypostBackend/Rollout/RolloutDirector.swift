@@ -195,7 +195,8 @@ package struct RolloutDirector: Sendable {
         if case .tail = state { return state.ends(.done) }
         pause(
             "another map, \(found.revision.map { "rev \($0)" } ?? "without rev"), is in force in @\(group)",
-            at: now)
+            // What took a promoted map back would take that one's place.
+            isWatched: !state.isPromoted, at: now)
     }
 
     private mutating func sawControl(_ message: MQTTMessage, at now: Int64) {
@@ -336,6 +337,7 @@ package struct RolloutDirector: Sendable {
 
     private mutating func sawAgent(_ message: MQTTMessage, at now: Int64) {
         guard let (name, news) = fleet.saw(message.seen, of: control?.id, at: now) else { return }
+        if case .unreadable = news { return notices.unread(name) }
         guard let control, let agent = fleet.agents[name] else { return }
         if let report = agent.report, report.order > control.order {
             // What a member says of itself steers no other.
@@ -352,6 +354,7 @@ package struct RolloutDirector: Sendable {
             evidence.agentFailed(
                 name, agent, report, control, touched: { changed?.touches($0) ?? false }, at: now)
         case .failed: break
+        case .unreadable: break
         case .wants: if clock.wishes.time(of: name, at: now) <= now { heal(because: name, at: now) }
         }
         if fleet.isCrowding(name) { notices.flooded(name) }
@@ -399,7 +402,9 @@ package struct RolloutDirector: Sendable {
         guard let control, outcome == nil, now - clock.lastHealing >= Self.pauseOfHealing else { return }
         clock.lastHealing = now
         let isAsked = agent != nil
-        if let groupMap, isAsked || kept.base?.id.digest != groupMap.id.digest {
+        if let groupMap, isAsked || kept.base?.id.digest != groupMap.id.digest,
+            objection(toReplacingWith: groupMap) == nil
+        {
             add(groupTopics.map, groupMap.payload)
         }
         if control.state.hasCandidate, let next, kept.candidate?.id.digest != next.id.digest {
@@ -408,6 +413,15 @@ package struct RolloutDirector: Sendable {
         if isAsked || kept.control.map({ $0.order < control.order }) ?? true {
             add(groupTopics.control, control.encoded())
         }
+    }
+
+    /// Why a map may not take the place of the group's map at the broker: somebody has sent a newer one; nil where it may.
+    func objection(toReplacingWith map: Document) -> MapObjection? {
+        guard let base = kept.base, base.id.digest != map.id.digest else { return nil }
+        return RetainedMap.objection(
+            to: map.id.revision,
+            over: MapPlan.Retained(revision: base.id.revision, digest: base.id.digest, entries: nil),
+            of: .group(group))
     }
 
     /// Publishes the new map again: some brokers keep a message for one of their nodes, and agents at the others, which

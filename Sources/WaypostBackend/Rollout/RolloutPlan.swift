@@ -33,7 +33,7 @@ public struct RolloutPlan: Sendable {
     public internal(set) var known = 0
     /// See ``known``.
     public internal(set) var online = 0
-    /// The stages.
+    /// The stages that add an agent: the others are left out, and ``notices`` name them.
     public internal(set) var stages: [Stage] = []
     /// The kinds of agents, the largest first.
     public internal(set) var builds: [Build] = []

@@ -24,7 +24,7 @@ struct RolloutStatusCommand: RolloutVerb {
         guard let status = try await RolloutReader(session.resolved(), group: group).status() else {
             throw CommandError(.noReply, "there was no roll-out in @\(group)")
         }
-        RolloutPrinter(text, isJSON: output.isJSON).show(status)
+        RolloutPrinter(text, of: group, isJSON: output.isJSON).show(status)
     }
 }
 
@@ -46,7 +46,7 @@ struct RolloutWatchCommand: RolloutVerb {
 
     func perform() async throws {
         let group = try target.name
-        let printer = RolloutPrinter(text, isJSON: output.isJSON)
+        let printer = RolloutPrinter(text, of: group, isJSON: output.isJSON)
         var outcome: RolloutOutcome?
         try await RolloutReader(session.resolved(), group: group).follow { status in
             guard let status else {

@@ -54,8 +54,8 @@ extension SteeringVerb {
         _ order: RolloutDirector.Order, _ options: RolloutOptions = RolloutOptions(),
         foreseen: Set<Int>? = nil, at settings: BackendConfiguration
     ) async throws {
-        let printer = RolloutPrinter(text, isJSON: output.isJSON)
         let group = try target.name
+        let printer = RolloutPrinter(text, of: group, isJSON: output.isJSON)
         let controller = RolloutController(
             settings, group: group, options, foreseen: foreseen, audit: try audit.record(),
             observe: { printer.show($0) })
@@ -91,6 +91,7 @@ struct RolloutReason: SteeringOptions {
 /// Shows a roll-out as it goes on.
 final class RolloutPrinter: Sendable {
     private let text: RolloutText
+    private let group: String
     private let isJSON: Bool
     private let last = Guarded(Last())
 
@@ -106,7 +107,9 @@ final class RolloutPrinter: Sendable {
     /// Whether there was anything to show.
     var hasShown: Bool { last.withLock { !$0.place.isEmpty } }
 
-    init(_ text: RolloutText, isJSON: Bool) { (self.text, self.isJSON) = (text, isJSON) }
+    init(_ text: RolloutText, of group: String, isJSON: Bool) {
+        (self.text, self.group, self.isJSON) = (text, group, isJSON)
+    }
 
     func show(_ status: RolloutStatus) {
         let place = [status.id, status.state, "\(status.stage)"]
@@ -142,7 +145,8 @@ final class RolloutPrinter: Sendable {
             switch outcome {
             case .done: ("done", "done", .ok)
             case .takenBack(let why): ("taken-back", "taken back: \(why)", .failed)
-            case .paused(let why): ("paused", "paused: \(why); waypost rollout resume goes on", .noReply)
+            case .paused(let why):
+                ("paused", "paused: \(why); waypost rollout resume --group \(group) goes on", .noReply)
             case .superseded(let other) where other == name:
                 ("superseded", "another command of \(other) steers it now", .noReply)
             case .superseded(let other): ("superseded", "\(other) steers it now", .noReply)

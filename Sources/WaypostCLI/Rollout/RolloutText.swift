@@ -20,7 +20,7 @@ struct RolloutText {
             status.isOver
             ? ""
             : status.holder.map { ", steered by \($0)" }
-                ?? ", without a controller: waypost rollout resume goes on"
+                ?? ", without a controller: waypost rollout resume --group \(status.group) goes on"
         let state = TerminalText(status.state)
         let shown =
             switch status.state {
@@ -53,7 +53,8 @@ struct RolloutText {
     }
 
     private func stages(_ status: RolloutStatus) -> String {
-        status.stages.enumerated().map { index, stage in
+        // What was left out was never there.
+        status.stages.enumerated().filter { $0.element.agents != 0 }.map { index, stage in
             let isCurrent = index == status.stage && !status.isOver && status.state != "done"
             let isPast = index < status.stage || status.state == "done"
             let count = stage.agents.map { " (\($0))" } ?? ""

@@ -47,8 +47,19 @@ package struct RolloutGates {
     /// How many agents are too many where the cohort is large enough; of a small one it may be fewer, and one at least.
     private func limit(_ count: Int) -> Int { max(1, min(count, cohort)) }
 
-    private func breach(_ count: Int, of limit: Int) -> RolloutStatus.Verdict {
-        count >= limit ? .breach : hasApplied ? .pass : .inconclusive
+    /// Next to its limit a gate says neither good nor bad.
+    private func verdict(
+        isBreach: Bool, isNear: Bool, hasEvidence: Bool
+    ) -> RolloutStatus.Verdict {
+        isBreach ? .breach : hasEvidence && !isNear ? .pass : .inconclusive
+    }
+
+    /// Whether one more of these agents would be too many, or as many are.
+    private static func isNear(_ count: Int, _ limit: Int) -> Bool { count > 0 && count + 1 >= limit }
+
+    /// What was found, with a word where it is next to its limit.
+    private func said(_ found: String, near isNear: Bool, _ verdict: RolloutStatus.Verdict) -> String {
+        isNear && verdict != .breach ? "\(found), near the limit" : found
     }
 
     /// A breach of so many agents takes back; that of one alone pauses.
@@ -85,13 +96,15 @@ package struct RolloutGates {
 
     private var guarded: Gate {
         let (count, limit) = (evidence.guarded.count, limit(2))
-        let verdict = breach(count, of: limit)
+        let isNear = Self.isNear(count, limit)
+        let verdict = verdict(isBreach: count >= limit, isNear: isNear, hasEvidence: hasApplied)
         // With their number, so that what agents reported is found.
         let names = evidence.guarded.min().map { name in
             " (\(name)\(count > 1 ? ", …" : ""), 540 \(Code.rolloutGuard.name))"
         }
         return Gate(
-            name: "guard", verdict: verdict, found: count.counted("agent") + (names ?? ""),
+            name: "guard", verdict: verdict,
+            found: said(count.counted("agent") + (names ?? ""), near: isNear, verdict),
             limit: limit.counted("agent"), consequence: consequence(of: limit))
     }
 
@@ -100,11 +113,12 @@ package struct RolloutGates {
     private var notFound: Gate {
         let agents = evidence.notFound.values.count { now - $0 <= RolloutEvidence.window }
         let limit = limit(3)
+        let isNear = Self.isNear(agents, limit)
+        let verdict = verdict(isBreach: agents >= limit, isNear: isNear, hasEvidence: hasTraffic)
         return Gate(
-            name: "not-found",
-            verdict: agents >= limit ? .breach : hasTraffic ? .pass : .inconclusive,
-            found: "\(agents.counted("agent")) in 60 s", limit: limit.counted("agent"),
-            consequence: consequence(of: limit))
+            name: "not-found", verdict: verdict,
+            found: said("\(agents.counted("agent")) in 60 s", near: isNear, verdict),
+            limit: limit.counted("agent"), consequence: consequence(of: limit))
     }
 
     /// Of an e-value that is so large good failures are rare: it is no evidence for going on.
@@ -127,7 +141,7 @@ package struct RolloutGates {
             : isBad ? "e \(Self.short(rounded)), \(agents.counted("agent"))" : "no control group"
         return Gate(
             name: "failures", verdict: isBad ? .breach : isConclusive && !isNear ? .pass : .inconclusive,
-            found: found + (isNear ? ", near the limit" : ""),
+            found: said(found, near: isNear, isBad ? .breach : .inconclusive),
             limit: "e \(Self.short(options.evidence)) and \(max(2, limit(3))) agents", consequence: .takeBack)
     }
 
@@ -169,10 +183,14 @@ package struct RolloutGates {
             agents >= 3
             ? Self.isBad(all) && Self.isBad(rest) || middle.opened >= Self.enoughOpens && Self.isBad(middle)
             : Self.isBad(all) && evidence.openingBadly == agents
+        let verdict: RolloutStatus.Verdict =
+            isEnough && isBreach ? .breach : isEnough && !areOpensBad ? .pass : .inconclusive
+        // More than half of the 5 %.
+        let isNear = all.failed * 40 > all.opened
         return Gate(
-            name: "opens",
-            verdict: isEnough && isBreach ? .breach : isEnough && !areOpensBad ? .pass : .inconclusive,
-            found: "\(all.failed) of \(all.opened) failed, \(agents.counted("agent"))",
+            name: "opens", verdict: verdict,
+            found: said(
+                "\(all.failed) of \(all.opened) failed, \(agents.counted("agent"))", near: isNear, verdict),
             limit: "5 % of 20 in \(limit.counted("agent"))", consequence: consequence(of: limit))
     }
 
@@ -183,15 +201,29 @@ package struct RolloutGates {
     private var lost: Gate {
         let gone = evidence.lost.count { now - $0.value > options.grace }
         let others = evidence.lostOthers.count { now - $0.value > options.grace }
-        let total = evidence.applied.count
-        let share = Self.part(gone, of: total)
-        let controlGroup = fleet.counts.controlGroup
+        return comparing(
+            "lost", (gone, evidence.applied.count), (others, fleet.counts.controlGroup), "",
+            consequence(of: limit(2)))
+    }
+
+    /// A gate over a share of agents that is too large beside that of the others.
+    private func comparing(
+        _ name: String, _ own: (count: Int, all: Int), _ others: (count: Int, all: Int), _ what: String,
+        _ consequence: RolloutStatus.Consequence
+    ) -> Gate {
         let limit = limit(2)
-        let isBad = gone >= limit && share > 0.05 && share > 3 * Self.part(others, of: controlGroup)
+        let share = Self.part(own.count, of: own.all)
+        let other = Self.part(others.count, of: others.all)
+        // Of few agents one alone is more than 5 %.
+        let isBad = own.count >= limit && share > 0.05 && share > 3 * other
+        let isNear = Self.isNear(own.count, limit) && share > 0.025 && share > 1.5 * other
+        let verdict = verdict(isBreach: isBad, isNear: isNear, hasEvidence: own.all > 0)
         return Gate(
-            name: "lost", verdict: isBad ? .breach : total > 0 ? .pass : .inconclusive,
-            found: "\(gone) of \(total), \(others) of \(controlGroup) others",
-            limit: "\(limit) and 5 % and 3 × others", consequence: consequence(of: limit))
+            name: name, verdict: verdict,
+            found: said(
+                "\(own.count) of \(own.all)\(what), \(others.count) of \(others.all) others", near: isNear,
+                verdict),
+            limit: "\(limit) and 5 % and 3 × others", consequence: consequence)
     }
 
     /// Whether so many chosen agents say nothing that the candidate is sent to them again.
@@ -203,27 +235,21 @@ package struct RolloutGates {
         let isMissing = missing * 10 > all
         let isDue = elapsed > options.grace + control.spread
         let reasons = counts.notOnNext.sorted { $0.key < $1.key }.map { "\($0.value) \($0.key)" }
+        let verdict: RolloutStatus.Verdict =
+            all == 0 ? .inconclusive : !isMissing ? .pass : isDue ? .breach : .inconclusive
+        let found =
+            "\(missing) of \(all) missing" + (reasons.isEmpty ? "" : ": \(reasons.joined(separator: ", "))")
         return Gate(
-            name: "reports",
-            verdict: all == 0 ? .inconclusive : !isMissing ? .pass : isDue ? .breach : .inconclusive,
-            found: "\(missing) of \(all) missing"
-                + (reasons.isEmpty ? "" : ": \(reasons.joined(separator: ", "))"),
+            // More than half of the 10 %.
+            name: "reports", verdict: verdict, found: said(found, near: missing * 20 > all, verdict),
             limit: "10 %", consequence: .pause)
     }
 
     private var health: Gate {
         let counts = fleet.counts
-        let share = Self.part(counts.redOnNext, of: counts.onNext)
-        let limit = limit(2)
-        // Of few agents one alone is more than 5 %.
-        let isBad =
-            counts.redOnNext >= limit && share > 0.05
-            && share > 3 * Self.part(counts.redOthers, of: counts.others)
-        return Gate(
-            name: "health", verdict: isBad ? .breach : counts.onNext > 0 ? .pass : .inconclusive,
-            found: "\(counts.redOnNext) of \(counts.onNext) newly red, "
-                + "\(counts.redOthers) of \(counts.others) others",
-            limit: "\(limit) and 5 % and 3 × others", consequence: .pause)
+        return comparing(
+            "health", (counts.redOnNext, counts.onNext), (counts.redOthers, counts.others), " newly red",
+            .pause)
     }
 
     // MARK: Going on

@@ -7,7 +7,7 @@ public struct RolloutStatus: Sendable, Hashable {
     public struct Stage: Sendable, Hashable {
         /// `5` or `10%`.
         public var name: String
-        /// How many agents it chose; nil before it began.
+        /// How many agents it chose; nil before it began, 0 for one that was left out because it adds none.
         public var agents: Int?
 
         /// A stage by its parts.
@@ -170,13 +170,13 @@ extension RolloutStatus.Gate {
     }
 
     fileprivate init?(_ json: JSONValue) {
-        guard let name = json["name"]?.stringValue,
-            let verdict = json["verdict"]?.stringValue.flatMap(RolloutStatus.Verdict.init),
-            let consequence = json["breach"]?.stringValue.flatMap(RolloutStatus.Consequence.init)
-        else { return nil }
+        guard let name = json["name"]?.stringValue else { return nil }
+        // A newer controller may have more words: its gates are shown, and nothing good is read into them.
         self.init(
-            name: name, verdict: verdict, found: json["found"]?.stringValue ?? "",
-            limit: json["limit"]?.stringValue ?? "", consequence: consequence)
+            name: name,
+            verdict: json["verdict"]?.stringValue.flatMap(RolloutStatus.Verdict.init) ?? .inconclusive,
+            found: json["found"]?.stringValue ?? "", limit: json["limit"]?.stringValue ?? "",
+            consequence: json["breach"]?.stringValue.flatMap(RolloutStatus.Consequence.init) ?? .pause)
     }
 }
 

@@ -1,5 +1,6 @@
 import MQTTLink
 import TestSupport
+import Testing
 import Waypost
 import WaypostAgent
 import WaypostMessages
@@ -28,7 +29,13 @@ struct RolloutScene {
     /// How the last roll-out ended.
     private(set) var outcome: RolloutOutcome?
     private var nonce = 0
+    private let progress = Progress()
     private let groupPrefix: String
+
+    /// Shared by its copies: each of them is progress.
+    private final class Progress {
+        var patience = Patience()
+    }
 
     static func map(_ revision: Int64, _ entries: [JSONValue] = []) -> [UInt8] {
         MapDocument.map(id: "m-\(revision)", revision: revision, entries: .array(entries), by: "release")
@@ -166,15 +173,23 @@ struct RolloutScene {
 
     // MARK: Time
 
+    /// Ends when the controller has published nothing for long, by the clock on the wall.
     mutating func advance(seconds: Double, step: Int64 = 1_000) {
         let end = now + Int64(seconds * 1_000)
         while now < end, director != nil {
+            guard !progress.patience.isOver(at: published.count) else { return giveUp() }
             now += step
             for index in crowd.takeArrivals(at: now) { arrive(index) }
             for message in crowd.passed(step, at: now) { publish(message) }
             director?.advance(to: now)
             work()
         }
+    }
+
+    private mutating func giveUp() {
+        Issue.record(
+            "nothing goes on: \(control.map { "\($0.state) in stage \($0.stage)" } ?? "no roll-out")")
+        director = nil
     }
 
     /// Until the roll-out ends, or the time is over.
