@@ -170,7 +170,7 @@ struct DriveAgentTests {
             #expect(ending.output.first?.contains("map rev 7") == true)
         }
         let lower = try await site.run(
-            "relocate", "--agent", "k1", "--yes", "--file", "-",
+            "relocate", "--agent", "k1", "--yes", "--allow-older", "--allow-refused", "--file", "-",
             input: #"{"type":"map","rev":6,"entries":[]}"#)
         #expect(lower.status == 1)
         #expect(lower.output.first?.contains("409 ROLLBACK") == true)

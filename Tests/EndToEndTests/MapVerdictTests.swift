@@ -112,6 +112,72 @@ struct MapVerdictTests {
         }
     }
 
+    // "--yes" was a word for all of them.
+    @Test(arguments: [
+        ("older", 14, [MapObjection.Kind.older, .refused]), ("circle", 16, [.refused]), ("loss", 16, [.loss]),
+    ])
+    func `on the command line each consent has its own name, as in the library`(
+        _ name: String, _ revision: Int, _ kinds: [MapObjection.Kind]
+    ) async throws {
+        try await withGroup { site, group, _ in
+            try await group.relocate(try relocation(Case.map(15, Self.good)))
+            let entries = ["older": [Self.good], "circle": [Self.good] + Self.circle, "loss": []][name] ?? []
+            let file = try ScratchFile(
+                #"{"type":"map","rev":\#(revision),"entries":[\#(entries.joined(separator: ","))]}"#,
+                name: "map.json")
+            let all: [MapObjection.Kind: String] = [
+                .older: "--allow-older", .refused: "--allow-refused", .loss: "--yes",
+            ]
+            func run(_ options: [String]) async throws -> RunningCommand.Ending {
+                try await RunningCommand.run(
+                    ["relocate", "--group", "lobby", "--file", file.path] + options,
+                    environment: ["WAYPOST_BROKER": site.broker.url])
+            }
+            // All other words together are not enough.
+            let others =
+                all.filter { !kinds.contains($0.key) }.map(\.value) + ["--allow-inactive", "--unchecked"]
+            let refused = try await run(others)
+            #expect(refused.status == 1, "\(refused)")
+            for kind in kinds {
+                let option = try #require(all[kind])
+                #expect(refused.errorLines.last?.contains(option) == true, "\(refused)")
+            }
+            #expect(try await kept(site) == 15)
+            _ = try await run(others + kinds.compactMap { all[$0] })
+            #expect(try await kept(site) == Int64(revision))
+        }
+    }
+
+    /// Who makes or publishes a map, and how an older one is kept from a newer one's place.
+    private static let publishers = [
+        "WaypostBackend/Maps/Relocation.swift": "makes the message, and sends nothing",
+        "WaypostBackend/Maps/MapClient.swift": "makes it to see whether it can be sent",
+        "WaypostBackend/Maps/RelocationRequest.swift":
+            "a patch, which is not kept; a map goes through RetainedMap",
+        "WaypostBackend/Maps/RetainedMap.swift": "reads the one that is kept, and throws",
+        "WaypostBackend/Keeper/MapKeeper.swift": "KeeperRun sends it through RetainedMap",
+        "WaypostBackend/Rollout/RolloutDirector.swift": "objection(toReplacingWith:)",
+        "WaypostBackend/Rollout/RolloutDirector+Stages.swift":
+            "the same; a restored map is above all that were seen",
+        "WaypostCLI/Demo/DemoBackend.swift": "at a broker of its own",
+        "WaypostConsole/Views/AskingViews.swift": "makes it to see whether it can be sent",
+    ]
+
+    @Test func `nobody else publishes maps`() throws {
+        let sources = URL(fileURLWithPath: ShippedBroker.repository).appendingPathComponent("Sources")
+        let files = FileManager.default.enumerator(at: sources, includingPropertiesForKeys: nil)
+        var found: Set<String> = []
+        for case let file as URL in files?.allObjects ?? [] where file.pathExtension == "swift" {
+            let path = String(file.path.dropFirst(sources.path.count + 1))
+            guard !path.hasPrefix("WaypostAgent/") else { continue }
+            let text = try String(contentsOf: file, encoding: .utf8)
+            if text.contains(/add\(groupTopics\.map,|\.message\(to: |map\(of: [^\n]*retain: true/) {
+                found.insert(path)
+            }
+        }
+        #expect(found == Set(Self.publishers.keys))
+    }
+
     @Test func `what takes entries away needs a word, of the library too`() async throws {
         try await withGroup { _, group, backend in
             try await group.relocate(try relocation(Case.map(1, Self.good)))

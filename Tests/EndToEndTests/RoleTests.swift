@@ -144,7 +144,7 @@ struct RoleTests {
             #"{"type":"map","rev":1,"entries":[{"routerType":1,"orginPath":"scheme://a","targetPath":"scheme://b"},{"routerType":1,"orginPath":"scheme://b","targetPath":"scheme://a"}]}"#,
             name: "bad.json")
         let sent = try await run([
-            "relocate", "--agent", "k1", "--file", bad.path, "--yes", "--profile", "release",
+            "relocate", "--agent", "k1", "--file", bad.path, "--allow-refused", "--profile", "release",
         ])
         #expect(sent.status == 1 && sent.errorLines.contains { $0.contains("--ask-as") }, "\(sent)")
         let undo = try await run(

@@ -277,7 +277,7 @@ struct SeeMapsTests {
             for _ in 1...2 {
                 let file = try ScratchFile(bad, name: "bad.json")
                 let ending = try await RunningCommand.run(
-                    ["relocate", "--file", file.path, "--yes"] + audience,
+                    ["relocate", "--file", file.path, "--yes", "--allow-refused"] + audience,
                     environment: ["WAYPOST_BROKER": site.broker.url])
                 #expect(ending.status == 1, "\(ending)")
                 #expect(contains(ending.output, "refused: 403 NOT_ALLOWED by k1"), "\(ending)")

@@ -48,9 +48,7 @@ struct MapUndoCommand: MapAskingCommand {
         }
         // It was in force before, with whatever it has.
         let delivery = MapDelivery(
-            maps: maps, output: output,
-            allowed: yes
-                ? MapUndo.allowed.union(MapObjection.Kind.asked) : MapUndo.allowed.subtracting([.loss]))
+            maps: maps, output: output, allowed: yes ? MapUndo.allowed : MapUndo.allowed.subtracting([.loss]))
         if dryRun {
             try await delivery.preview(undo.relocation)
         } else {

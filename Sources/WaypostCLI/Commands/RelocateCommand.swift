@@ -14,10 +14,10 @@ struct RelocateCommand: OperatorCommand {
             force: of one agent, or of a group, which is sent the complete map that follows, with the next rev. A \
             signed patch says what it builds on; that is read from the agent unless --base and --rev are given.
 
-            It first prints what would change, as waypost map diff does. It asks before entries disappear, a map at the \
-            broker is replaced, or one is sent that is older or that all would refuse; without a terminal that needs \
-            --yes. A map with an entry without effect, and one of which it is not known what it would do, need the option \
-            that allows it.
+            It first prints what would change, as waypost map diff does. It asks before entries disappear, or a map at the \
+            broker is replaced; without a terminal that needs --yes. A map that is older, or that all would refuse, one \
+            with an entry without effect, and one of which it is not known what it would do, need the option that allows \
+            it.
 
             Examples:
               waypost relocate --agent k1 --from scheme://router/demo \\
@@ -44,16 +44,14 @@ struct RelocateCommand: OperatorCommand {
     @Flag(help: "Only print what it would change; nothing is sent.")
     var dryRun = false
 
-    @Flag(
-        help:
-            "Do not ask before entries disappear, a map at the broker is replaced, or one is sent that agents refuse."
-    )
+    @Flag(help: "Do not ask before entries disappear, or a map at the broker is replaced.")
     var yes = false
 
     @Flag(help: "Send it to an agent or group that does not exist yet: the broker keeps the map for it.")
     var newAgent = false
 
     @OptionGroup var objections: ObjectionOptions
+    @OptionGroup var outdated: OutdatedOptions
     @OptionGroup var asking: AskOptions
     @OptionGroup var signing: SignOptions
     @OptionGroup var output: OutputOptions
@@ -73,8 +71,8 @@ struct RelocateCommand: OperatorCommand {
         let delivery = MapDelivery(
             maps: maps, output: output,
             // Of an agent that is still to come nothing is known.
-            allowed: objections.allowed.union(newAgent ? [.unknownReceiver, .unchecked] : []).union(
-                yes ? MapObjection.Kind.asked : []))
+            allowed: objections.allowed.union(outdated.allowed)
+                .union(newAgent ? [.unknownReceiver, .unchecked] : []).union(yes ? [.loss] : []))
         guard dryRun else { return try await delivery.send(relocation) }
         try await delivery.preview(relocation)
     }

@@ -57,9 +57,12 @@ struct RolloutStartCommand: SteeringVerb {
         guard plan.faults.isEmpty else {
             throw BackendError(.notSent, "not begun: \(plan.faults.joined(separator: "; "))")
         }
-        if let first = plan.objections.first {
+        guard plan.objections.isEmpty else {
+            let texts = plan.objections.map(\.text).joined(separator: "; ")
             throw BackendError(
-                .notSent, "not begun: \(first.text); \(first.kind.option ?? "") begins all the same")
+                .notSent,
+                "not begun: \(texts); \(plan.objections.options) "
+                    + "\(plan.objections.count == 1 ? "begins" : "begin") all the same")
         }
         guard let document = RolloutDirector.Document(map.payload) else {
             throw BackendError(.invalid, "a roll-out needs a whole map with a rev")

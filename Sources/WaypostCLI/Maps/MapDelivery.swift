@@ -17,7 +17,7 @@ struct MapDelivery {
     /// - Throws: ``Exit`` when something does that is not allowed.
     func preview(_ relocation: Relocation) async throws {
         let plan = try await maps.plan(relocation)
-        try check(plan, of: [.unknownReceiver])
+        try check(plan.objections.filter { $0.kind == .unknownReceiver }, nearest: plan.nearest)
         if output.isJSON {
             Terminal.print(json: plan.json)
         } else {
@@ -35,7 +35,7 @@ struct MapDelivery {
     /// - Throws: ``BackendError`` when it was not sent, ``Exit`` when an agent refused it.
     func send(_ relocation: Relocation) async throws {
         let plan = try await maps.plan(relocation)
-        try check(plan, of: [.unknownReceiver, .inactive, .unchecked])
+        try check(plan.objections.filter { $0.kind != .loss }, nearest: plan.nearest)
         if !output.isJSON { for line in text.lines(plan) { Terminal.note(line) } }
         if plan.hasNoRevision {
             Terminal.note(
@@ -79,26 +79,24 @@ struct MapDelivery {
 
     private var text: MapText { MapText(style: output.style) }
 
-    /// - Throws: ``BackendError`` with the first that speaks against it and is not allowed.
-    private func check(_ plan: MapPlan, of kinds: Set<MapObjection.Kind>) throws {
-        guard
-            let first = plan.objections.first(where: { kinds.contains($0.kind) && !allowed.contains($0.kind) }
-            )
-        else { return }
-        let advice = first.kind.option.map { "; \($0) sends it" } ?? ""
+    /// - Parameter nearest: Names like the one that no agent has.
+    /// - Throws: ``BackendError`` with all that speaks against it and is not allowed.
+    private func check(_ objections: [MapObjection], nearest: [String]) throws {
+        let left = objections.filter { !allowed.contains($0.kind) }
+        guard !left.isEmpty else { return }
+        let isUnknown = left.contains { $0.kind == .unknownReceiver }
         throw BackendError(
             .notSent,
-            first.kind == .unknownReceiver
-                ? "not sent: \(first.text), and the broker would keep the map for the first that comes\(advice)"
-                    + NearestNames.question(plan.nearest)
-                : "not sent: \(first.text)\(advice)")
+            "not sent: \(left.map(\.text).joined(separator: "; "))"
+                + (isUnknown ? ", and the broker would keep the map for the first that comes" : "")
+                + "; \(left.options) \(left.count == 1 ? "sends" : "send") it"
+                + (isUnknown ? NearestNames.question(nearest) : ""))
     }
 
-    /// Asks before entries disappear, a map at the broker is replaced, or a map is sent that all would refuse.
+    /// Asks before entries disappear, or a map at the broker is replaced.
     private func confirm(_ plan: MapPlan) throws {
-        let asked = MapObjection.Kind.asked.subtracting(allowed)
-        guard !asked.isEmpty else { return }
-        var reasons = plan.objections.filter { asked.contains($0.kind) }.map(\.text)
+        guard !allowed.contains(.loss) else { return }
+        var reasons = plan.objections.filter { $0.kind == .loss }.map(\.text)
         if let retained = plan.retained, !plan.objections.contains(where: { $0.kind == .older }) {
             let name = retained.revision.map { "rev \($0)" } ?? "a map without rev"
             reasons.append("\(name), which the broker keeps for \(audience), is replaced")
@@ -106,7 +104,8 @@ struct MapDelivery {
         guard !reasons.isEmpty else { return }
         let sentence = reasons.joined(separator: ", and ")
         guard Confirmation.canAsk else {
-            throw BackendError(.notSent, "not sent: \(sentence); --yes sends it")
+            throw BackendError(
+                .notSent, "not sent: \(sentence); \(MapObjection.Kind.loss.option) sends it")
         }
         guard Confirmation.ask("\(sentence). Send it?") else { throw BackendError(.notSent, "not sent") }
     }

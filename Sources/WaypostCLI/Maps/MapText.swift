@@ -147,9 +147,9 @@ struct MapText {
     /// What speaks against a map, with the option that allows it; what is asked about is shown with the entries.
     func lines(_ objections: [MapObjection]) -> [TerminalText] {
         objections.compactMap { objection in
-            guard let option = objection.kind.option else { return nil }
+            guard objection.kind != .loss else { return nil }
             let mark = objection.kind == .unchecked ? style.yellow("unknown:") : style.red("problem:")
-            return "\(mark) \(objection.text); \(option) goes on all the same"
+            return "\(mark) \(objection.text); \(objection.kind.option) goes on all the same"
         }
     }
 

@@ -14,17 +14,24 @@ struct ObjectionOptions: ParsableArguments {
     }
 }
 
-extension MapObjection.Kind {
-    /// What is asked about where there is a terminal, and allowed by --yes.
-    static let asked: Set<MapObjection.Kind> = [.older, .refused, .loss]
+/// The same for a map that is sent at once: a roll-out needs one that is newer, and that agents take.
+struct OutdatedOptions: ParsableArguments {
+    @Flag(
+        help: "Send it even if it is not newer than one that is in force, or that it replaces at the broker.")
+    var allowOlder = false
 
-    /// The option that allows it; nil for what is asked about.
-    var option: String? {
-        switch self {
-        case .unknownReceiver: "--new-agent"
-        case .unchecked: "--unchecked"
-        case .inactive: "--allow-inactive"
-        case .older, .refused, .loss: nil
-        }
+    @Flag(help: "Send it even if every agent would refuse it: the broker keeps it all the same.")
+    var allowRefused = false
+
+    var allowed: Set<MapObjection.Kind> {
+        Set([allowOlder ? .older : nil, allowRefused ? .refused : nil].compactMap(\.self))
+    }
+}
+
+extension [MapObjection] {
+    /// The options that allow them, each once.
+    var options: String {
+        reduce(into: [String]()) { if !$0.contains($1.kind.option) { $0.append($1.kind.option) } }
+            .joined(separator: " ")
     }
 }

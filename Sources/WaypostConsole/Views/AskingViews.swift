@@ -247,9 +247,12 @@ struct MapDraft: Sendable {
         return target.hasPrefix("@") ? .group(name) : .agent(name)
     }
 
-    func command(_ settings: BackendConfiguration) -> String {
-        CommandLineText(
-            ["relocate"] + audience.words + ["--file", "map.json", "--yes"], broker: settings
+    func command(
+        _ settings: BackendConfiguration, allowing allowed: Set<MapObjection.Kind> = []
+    ) -> String {
+        let options = allowed.subtracting([.loss]).map(\.option).sorted()
+        return CommandLineText(
+            ["relocate"] + audience.words + ["--file", "map.json", "--yes"] + options, broker: settings
         ).text
     }
 }

@@ -132,12 +132,13 @@ struct Changes: Sendable {
     /// Sends a draft.
     func relocate(_ body: JSONValue, isDry: Bool) async throws -> JSONValue {
         let draft = try MapDraft(body, author: backend.settings.name)
-        let line = JSONValue.string(draft.command(backend.settings))
+        let allowed = Set(
+            (body["allow"]?.arrayValue ?? []).compactMap { $0.stringValue }.compactMap(MapObjection.Kind.init)
+        )
+        let line = JSONValue.string(draft.command(backend.settings, allowing: allowed))
         guard !isDry else { return ["command": line] }
         if case .group = draft.audience { try confirm(draft.audience.description, body) }
-        let allowed = (body["allow"]?.arrayValue ?? []).compactMap { $0.stringValue }
-            .compactMap(MapObjection.Kind.init)
-        return try await send(draft.relocation, to: draft.audience, allowing: Set(allowed)).merging([
+        return try await send(draft.relocation, to: draft.audience, allowing: allowed).merging([
             "command": line
         ])
     }

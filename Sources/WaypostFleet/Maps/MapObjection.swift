@@ -23,3 +23,17 @@ public struct MapObjection: Sendable, Hashable {
 
     package init(kind: Kind, text: String) { (self.kind, self.text) = (kind, text) }
 }
+
+extension MapObjection.Kind {
+    /// The option of `waypost relocate` that allows it; where there is a terminal, it asks about a loss.
+    package var option: String {
+        switch self {
+        case .unknownReceiver: "--new-agent"
+        case .unchecked: "--unchecked"
+        case .inactive: "--allow-inactive"
+        case .older: "--allow-older"
+        case .refused: "--allow-refused"
+        case .loss: "--yes"
+        }
+    }
+}
