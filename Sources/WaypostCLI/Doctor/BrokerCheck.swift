@@ -36,7 +36,7 @@ struct BrokerCheck {
             // One that is well, so that what is found is not about the agent.
             let target =
                 agent ?? online.filter { $0.value.condition == .healthy }.keys.min() ?? online.keys.min()
-            let answers = try await ask(target, roster, session)
+            var answers = try await ask(target, roster, session)
             let hasAnswered = answers.contains { $0.check == "clock" }
             let kept =
                 if let target, hasAnswered, roster.members[target]?.state == nil {
@@ -45,6 +45,11 @@ struct BrokerCheck {
                     [DoctorFinding]()
                 }
             let engine = BrokerEngine(signs)?.finding
+            let rights = try await RightsCheck(sender: sender, topics: topics).finding(session)
+            // Who sends maps is no sender of commands by the shipped rules, and that is as it should be.
+            for place in answers.indices where answers[place].check == "publish" && rights.status == .ok {
+                if answers[place].status == .warning { answers[place].status = .note }
+            }
             // One that is recognised need not name itself.
             let version =
                 engine == nil || signs.published != nil ? Self.version(signs.published, session) : nil
@@ -53,7 +58,7 @@ struct BrokerCheck {
             ]
                 + FleetCheck(
                     roster: roster, agent: agent, asked: hasAnswered ? target : nil, now: WallClock.now()
-                ).findings + answers + kept
+                ).findings + answers + [rights] + kept
         }
     }
 
@@ -138,8 +143,8 @@ struct BrokerCheck {
         } catch let error as BackendError where error.exit == .failed {
             return [
                 DoctorFinding(
-                    "publish", .warning, "\(sender) may only read: \(error.wording.shell)",
-                    advice: "nothing, if \(sender) only reads; to send commands, allow \(sender) to write to "
+                    "publish", .warning, "\(sender) may not command or ask agents: \(error.wording.shell)",
+                    advice: "nothing, if it need not; to send commands, allow \(sender) to write to "
                         + "\(topics.root)/+/cmd/\(sender) in the broker's rules")
             ]
         }
