@@ -4,8 +4,17 @@ import Waypost
 import WaypostMessages
 
 @testable import WaypostBackend
+@testable import WaypostFleet
 
-/// Who is there, by all that speaks for it.
+/// Who is there, by all that speaks for it; and what can't be read takes nothing away.
+///
+/// | Who decides | By what | What can't be read |
+/// |---|---|---|
+/// | `Roster`: lists, `describe`, `ping`, `open`, the console, plans | state, health, map/applied, any message that is no will | the document stays as it was; `AgentSummary.problem` names it |
+/// | `RolloutFleet`: a roll-out and its plan | the same, and failures | counts as before; a note of the roll-out names the agent |
+/// | `NoReplyDiagnosis`: who waits for replies | the roster, and replies | counted, and said where a reply is missed |
+/// | `MapSurvey`: what a map would do | map/applied, routes, contract | not known, with that reason |
+/// | `LogFollower`, `ReplayCollector`, `FailureReader` | events and reports | counted, and said (SplitByRuleTests) |
 @Suite struct PresenceTests {
     private static let topics = Topics.standard
     private static let now: Int64 = 1_800_000_000_000
@@ -62,6 +71,54 @@ import WaypostMessages
         #expect(roster.members["k1"]?.isOnline == one.isOnline)
         // There is one, whatever was lost.
         #expect(AgentSelection(names: ["k1"]).fault(in: roster) == nil)
+    }
+
+    @Test func `what can't be read takes nothing away, and is said`() {
+        var roster = Roster(topics: Self.topics)
+        roster.saw(Self.state("online", "birth"), now: Self.now)
+        roster.saw(Self.health(age: 0, retain: true), now: Self.now)
+        roster.saw(Self.applied, now: Self.now)
+        for level in ["state", "health", "map/applied"] {
+            for garbage in ["{", "7", "[]", "\u{0}"] {
+                roster.saw(Self.message(level, garbage, retain: false), now: Self.now)
+                let found = roster.summaries(now: Self.now)[0]
+                #expect(found.state == "online" && found.health == "green", "\(level) \(garbage): \(found)")
+                #expect(found.problem.contains("its \(level) can't be read"), "\(level) \(garbage): \(found)")
+            }
+        }
+        roster.saw(Self.health(age: 0, retain: false), now: Self.now)
+        #expect(!roster.summaries(now: Self.now)[0].problem.contains("health"))
+    }
+
+    @Test func `where the state is gone, the version stands in the health`() {
+        var roster = Roster(topics: Self.topics)
+        roster.saw(
+            Self.message(
+                "health", #"{"type":"health","status":"green","version":"1.2.3","mqtt":4,"at":\#(Self.now)}"#,
+                retain: false), now: Self.now)
+        let summary = roster.summaries(now: Self.now)[0]
+        #expect(summary.version == "1.2.3" && summary.mqtt == "3.1.1", "\(summary)")
+    }
+
+    @Test func `a roll-out says what it can't read, and counts by what came before`() {
+        var notices = RolloutNotices()
+        for _ in 0..<3 { notices.unread("k1") }
+        for number in 0..<20 { notices.unread("n\(number)") }
+        #expect(notices.sentences.contains("k1 sent several messages that can't be read"))
+        #expect(notices.sentences.count == 11, "\(notices.sentences)")
+
+        var fleet = RolloutFleet(group: "lobby", salt: "r", topics: Self.topics)
+        for message in [Self.state("online", "birth"), Self.health(age: 0, retain: true)] {
+            _ = fleet.saw(message.seen, of: nil, at: 0)
+        }
+        for level in ["state", "health", "map/applied", "fail"] {
+            let news = fleet.saw(Self.message(level, "7", retain: false).seen, of: nil, at: 1)
+            guard case .unreadable? = news?.news else {
+                Issue.record("\(level): \(news as Any)")
+                continue
+            }
+            #expect(fleet.counts.online == 1)
+        }
     }
 
     @Test func `an agent of which nothing is left is forgotten`() {

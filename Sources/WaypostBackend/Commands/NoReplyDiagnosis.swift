@@ -13,6 +13,8 @@ package struct NoReplyDiagnosis {
     package var command: String?
     /// Those that said that they took it on.
     private var accepted: Set<String> = []
+    /// How many replies came that can't be read, by who sent them.
+    private var unread: [String: Int] = [:]
 
     package init(_ audience: Audience, topics: Topics) {
         self.audience = audience
@@ -30,19 +32,20 @@ package struct NoReplyDiagnosis {
     /// Takes note of a message that may be about an agent's presence.
     package mutating func saw(_ message: MQTTMessage) {
         roster.saw(message)
-        note(message)
-        guard let (agent, _) = roster.topics.outbound(message.topic),
-            roster.members[agent]?.isOnline ?? false
-        else { return }
-        wereOnline.insert(agent)
+        guard let (agent, content) = roster.topics.outbound(message.topic) else { return }
+        if case .reply = content { note(message.json.flatMap { try? Reply($0) }, of: agent) }
+        if roster.members[agent]?.isOnline ?? false { wereOnline.insert(agent) }
     }
 
-    private mutating func note(_ message: MQTTMessage) {
-        guard let command, case (let agent, .reply)? = roster.topics.outbound(message.topic),
-            let reply = message.json.flatMap({ try? Reply($0) }), reply.id == command,
-            reply.status == .accepted
-        else { return }
-        accepted.insert(agent)
+    private mutating func note(_ reply: Reply?, of agent: String) {
+        guard let reply else { return unread[agent, default: 0] += 1 }
+        if let command, reply.id == command, reply.status == .accepted { accepted.insert(agent) }
+    }
+
+    /// What is to be said of replies that can't be read; empty where there are none.
+    private func unreadText(of agents: some Sequence<String>) -> String {
+        let count = agents.reduce(0) { $0 + (unread[$1] ?? 0) }
+        return count == 0 ? "" : "; \(count.counted("reply", "replies")) came that can't be read"
     }
 
     /// Whether it said that it took the command on.
@@ -108,6 +111,7 @@ package struct NoReplyDiagnosis {
         let all = asked.count.counted("agent") + Self.members(group)
         let missing = silent.keys.contains(where: accepted.contains) ? "gave no result" : "did not reply"
         return "\(silent.count) of \(all) \(missing)\(waited): " + shown + rest
+            + unreadText(of: silent.keys)
     }
 
     /// Whose agents they are; empty for all.
@@ -133,8 +137,9 @@ package struct NoReplyDiagnosis {
                 return "\(agent) accepted it, and gave no result\(waited); \(stateOf(agent))"
             }
             let known = knowledge(of: agent, agents)
-            guard limit == nil else { return "no reply from \(agent)\(waited); \(known)" }
-            return "no reply from \(agent); \(known)\(shell: "; to wait for it: --wait 1m")"
+            let missing = "no reply from \(agent)\(waited)\(unreadText(of: [agent]))"
+            guard limit == nil else { return "\(missing); \(known)" }
+            return "\(missing); \(known)\(shell: "; to wait for it: --wait 1m")"
         }
     }
 

@@ -185,7 +185,11 @@ package final class BackendSession: Sendable {
             default: nil
             }
         guard let reason, case .refused(let code, let detail) = reason.cause else {
+            let isClosed =
+                reason?.cause == .closedByBroker
+                && [.subscribing, .online].contains(reason?.stage ?? .connecting)
             return "no broker: \(error)"
+                + (isClosed ? "; it ended, or another program signed in under the same name" : "")
         }
         return "the broker \(reason.broker) refused the login: \(code)" + (detail.map { " (\($0))" } ?? "")
             + (reason.advice.map { "; \($0)" } ?? "")

@@ -31,6 +31,8 @@ package struct LogFollower {
     private var heard = ContinuousClock.now
     private var pause = ReconnectPause()
     private var window = ReorderWindow()
+    /// What is to be said of agents that were lost in this moment: perhaps it is the broker that ends.
+    private var lost: [String] = []
     /// Of this connection; those that were reported already.
     private var loss = MessageLoss()
     /// Events and reports that came and can't be read.
@@ -44,6 +46,8 @@ package struct LogFollower {
     private static let maximumAgents = 100_000
     /// The longest time in which agents may publish again what they have.
     private static let patience = Duration.seconds(3)
+    /// The most agents that are said to be lost with a moment's delay.
+    private static let maximumLost = 10_000
     /// After a lost connection, what is older than the last message by this is asked for too, in milliseconds.
     private static let overlap: Int64 = 5_000
     /// Of more agents than these all topics are subscribed to, and the others' messages left out.
@@ -100,13 +104,14 @@ package struct LogFollower {
                         continue
                     }
                     reportLoss(session)
-                    let wasEmpty = window.isEmpty
+                    let wasIdle = isIdle
                     guard show(message) else { return await session.close() }
-                    if wasEmpty, !window.isEmpty { session.alarm(after: ReorderWindow.length) }
+                    if wasIdle, !isIdle { session.alarm(after: ReorderWindow.length) }
                 }
             } catch let error as BackendError where error.kind == .noBroker {
+                let others = takeLost()
                 guard showWindow() else { return await session.close() }
-                notice("\(error); reconnecting")
+                notice("\(error)\(others); reconnecting")
                 await session.close()
                 session = try await comeBack()
                 loss = MessageLoss()
@@ -286,8 +291,20 @@ package struct LogFollower {
         return !window.isFull || showWindow()
     }
 
+    /// Whether nothing waits.
+    private var isIdle: Bool { window.isEmpty && lost.isEmpty }
+
+    /// A broker that ends says of all agents that they are lost, and then is gone itself: one line for all of them.
+    private mutating func takeLost() -> String {
+        guard lost.count > 1 else { return "" }
+        defer { lost = [] }
+        return ", and so did the connections of \(lost.count.counted("agent")) that were lost just before"
+    }
+
     /// Delivers the events that were held back for an earlier one; false when the reader stops.
     private mutating func showWindow() -> Bool {
+        for text in lost { notice(text) }
+        lost = []
         let now = WallClock.now()
         let lines = window.take().map { line in
             if let text = clocks.doubt(line, now: now) { notice(text) }
@@ -321,7 +338,9 @@ package struct LogFollower {
             case .shutdown: "shut down"
             default: state.reason.rawValue
             }
-        notice("\(agent) is \(state.state): \(how)")
+        let text = "\(agent) is \(state.state): \(how)"
+        guard state.reason == .will, lost.count < Self.maximumLost else { return notice(text) }
+        lost.append(text)
     }
 
     private mutating func reportLoss(_ session: BackendSession) {

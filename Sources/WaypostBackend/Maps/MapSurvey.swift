@@ -159,8 +159,14 @@ package struct MapSurvey: Sendable {
         builds = kinds.map { kind, agents in
             let contract = agents.first.flatMap { self.contract(of: $0) }
             guard let layers = kind.layers else {
+                let isUnreadable = agents.contains {
+                    roster.members[$0]?.unreadable.contains("map/applied") ?? false
+                }
                 return Build(
-                    agents: agents, contract: contract, gap: "the broker keeps no map/applied of them")
+                    agents: agents, contract: contract,
+                    gap: isUnreadable
+                        ? "the map/applied of some of them can't be read"
+                        : "the broker keeps no map/applied of them")
             }
             let known = layers.compactMap { layer($0) }
             let lacking = layers.map(\.name).filter { name in !known.contains { $0.name == name } }

@@ -12,6 +12,8 @@ struct RolloutNotices: Sendable, Hashable {
     private var own: [String: String] = [:]
     private var claims: [String: String] = [:]
     private var floods: [String: String] = [:]
+    /// How many messages of agents came that can't be read, by agent.
+    private var unread: [String: Int] = [:]
     private var hasMoreAgents = false
 
     /// Says something about a thing of the roll-out's; nil when there is nothing to say any more.
@@ -31,6 +33,13 @@ struct RolloutNotices: Sendable, Hashable {
         note(agent, "sends more than is read of one agent; what is beyond is not read", in: \.floods)
     }
 
+    /// An agent sent something that can't be read.
+    mutating func unread(_ agent: String) {
+        let isNew = unread[agent] == nil
+        guard !isNew || unread.count < Self.mostAgents else { return hasMoreAgents = true }
+        unread[agent] = (unread[agent] ?? 0) + 1
+    }
+
     private mutating func note(
         _ agent: String, _ what: String, in place: WritableKeyPath<RolloutNotices, [String: String]>
     ) {
@@ -39,9 +48,17 @@ struct RolloutNotices: Sendable, Hashable {
         self[keyPath: place][agent] = "\(agent) \(what)"
     }
 
+    /// A count that changes seldom: each change is shown to people.
+    private static func roughly(_ count: Int) -> String {
+        guard count >= 10 else { return count == 1 ? "1 message" : "several messages" }
+        let limit = [1_000_000, 100_000, 10_000, 1_000, 100].first { $0 <= count } ?? 10
+        return "over \(limit - 1) messages"
+    }
+
     /// All of them, in an order that stays.
     var sentences: [String] {
         let more = hasMoreAgents ? ["of more agents there would be the same to say"] : []
-        return (Array(own.values) + claims.values + floods.values).sorted() + more
+        let unread = unread.map { "\($0.key) sent \(Self.roughly($0.value)) that can't be read" }
+        return (Array(own.values) + claims.values + floods.values + unread).sorted() + more
     }
 }

@@ -51,12 +51,24 @@ package struct RolloutPlanner {
         for (name, member) in survey.roster.members where member.isOnline == true { fleet.spoke(name) }
         // Stages and checks would be those of another fleet.
         plan.faults += survey.notices
+        for (name, member) in survey.roster.members.sorted(by: { $0.key < $1.key })
+        where member.isIn(group) && !member.unreadable.isEmpty {
+            plan.notices.append(
+                "the \(member.unreadable.sorted().joined(separator: " and ")) of \(name) can't be read")
+        }
         if !isPresenceKept { try await reader.ask { _ = fleet.saw($0.seen, of: nil, at: 0) } }
         plan.base = kept.base?.id.revision
         plan.next = candidate.id.revision
         plan.known = fleet.agents.count
         plan.online = fleet.online.count
-        plan.stages = stages(fleet)
+        let stages = RolloutStages(
+            options.stages, of: fleet, include: options.include, exclude: options.exclude)
+        plan.stages = stages.entries.map { entry in
+            RolloutPlan.Stage(
+                name: options.stages[entry.place].description, agents: entry.agents.count,
+                examples: Array(entry.agents.prefix(10)))
+        }
+        plan.notices += stages.notices
         plan.builds = survey.builds.compactMap { build in
             let agents = build.agents.filter { !options.exclude.contains($0) }
             guard !agents.isEmpty else { return nil }
@@ -68,19 +80,6 @@ package struct RolloutPlanner {
         checkBase(&plan, fleet, kept)
         check(&plan, relocation, candidate, kept, id: id)
         return plan
-    }
-
-    private func stages(_ fleet: RolloutFleet) -> [RolloutPlan.Stage] {
-        let numbers = fleet.numbers(without: options.exclude)
-        let online = fleet.online.filter { !options.exclude.contains($0.key) }
-        var below: UInt64 = 0
-        return options.stages.map { stage in
-            below = stage.below(online: numbers, atLeast: below)
-            let chosen = online.filter { $0.value.number < below || options.include.contains($0.key) }
-            let first = chosen.sorted { ($0.value.number, $0.key) < ($1.value.number, $1.key) }.prefix(10)
-            return RolloutPlan.Stage(
-                name: stage.description, agents: chosen.count, examples: first.map(\.key))
-        }
     }
 
     // MARK: What speaks against it
@@ -120,7 +119,8 @@ package struct RolloutPlanner {
             return
         }
         let who = "\(has) rev \(newest) of @\(group) in force"
-        var remedy = "send that map again first, or its entries by an undo to rev \(newest)"
+        var remedy =
+            "send that map again first, or its entries as a newer one: waypost map undo --group \(group) --to \(newest)"
         if let only = ahead.first, ahead.count == 1, members.count > 1 {
             remedy += "; if it is not so, go on without it: \(without(only))"
         }

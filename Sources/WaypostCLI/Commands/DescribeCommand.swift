@@ -100,11 +100,14 @@ struct DescribeCommand: ContractCommand {
     private func resolved(_ name: String) async -> ResolvedRoute? {
         guard let agent = agent.name, name.contains("://"), let settings = try? await session.resolved()
         else { return nil }
-        let found = try? await MapClient(settings, of: .agent(agent), wait.replyWait).resolve([name])
-        if found == nil {
-            Terminal.note("waypost: warning: \(agent) was not asked where redirects lead: no answer")
+        do {
+            return try await MapClient(settings, of: .agent(agent), wait.replyWait).resolve([name]).first
+        } catch {
+            let reason = "\(error)"
+            Terminal.note(
+                "waypost: warning: it is not known where redirects lead on \(agent): \(reason)")
+            return nil
         }
-        return found?.first
     }
 
     private func show(_ json: JSONValue, _ lines: [TerminalText]) {

@@ -64,9 +64,17 @@ extension RoutesCommand {
     /// Lays the agent's redirects over its routes; paths that maps added or took away are in the routes already.
     private func redirect(_ router: Router, as agent: String) async throws {
         let client = MapClient(try await session.resolved(), of: .agent(agent), wait.replyWait)
-        guard let maps = try? await client.maps().values.first?.value else {
+        let maps: AgentMaps
+        do {
+            let answers = try await client.maps()
+            guard let found = answers.values.first?.value else {
+                throw answers.silence ?? BackendError(.refused, "\(agent) refuses to say it")
+            }
+            maps = found
+        } catch let error as BackendError where error.kind != .noBroker {
+            // Who may not ask is told so; that is no fault of the agent's.
             return Terminal.note(
-                "waypost: warning: \(agent) has redirects, which are not listed: it does not answer")
+                "waypost: warning: \(agent) has redirects, which are not listed: \(error)")
         }
         let layers = maps.relocationLayers.map { layer in
             RelocationLayer(name: layer.name, entries: layer.entries.filter(\.isRedirect))

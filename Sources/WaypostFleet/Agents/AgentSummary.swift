@@ -57,14 +57,15 @@ package struct AgentSummary: Sendable, Hashable {
         self.health = isOnline ? health?.status ?? "?" : "-"
         let map = member.mapSummary
         self.map = map.map { $0.revisions.isEmpty ? "none" : $0.revisions } ?? "?"
-        version = member.state?.version ?? "?"
-        mqtt = member.state?.mqttVersion ?? "?"
+        version = member.version ?? "?"
+        mqtt = member.mqttVersion ?? "?"
         groups = health?.groups ?? []
         let now =
             (health?.problems ?? []) + (health?.unknowns.map(\.text) ?? [])
             + [health?.waitingText].compactMap(\.self)
+        let unreadable = member.unreadable.sorted().map { "its \($0) can't be read" }
         problem =
-            ((isOnline ? now : [member.state?.last?.text].compactMap(\.self))
+            (unreadable + (isOnline ? now : [member.state?.last?.text].compactMap(\.self))
             + [map?.refusal].compactMap { $0.map { "map " + $0 } }).joined(separator: "; ")
     }
 
@@ -135,4 +136,16 @@ extension Roster.Member {
 extension AgentState {
     /// The MQTT version as people write it.
     package var mqttVersion: String { mqtt == 4 ? "3.1.1" : String(mqtt) }
+}
+
+extension Roster.Member {
+    /// Its version, by its state, or by its health where the broker has lost that; nil when neither is known.
+    package var version: String? {
+        [state?.version, health?.version].compactMap(\.self).first { !$0.isEmpty }
+    }
+
+    /// The MQTT version that it speaks, as people write it; nil when that is not known.
+    package var mqttVersion: String? {
+        state?.mqttVersion ?? health.flatMap { $0.mqtt == nil ? nil : $0.mqttVersion }
+    }
 }

@@ -27,6 +27,9 @@ package struct Roster: Sendable {
         /// The layers in force; from health alone they have no digest and no time.
         package var layers: [AppliedMap.Layer] { map?.layers ?? health?.map.layers ?? [] }
 
+        /// The documents of which the newest can't be read, each by the end of its topic: what came before it counts.
+        package fileprivate(set) var unreadable: Set<String> = []
+
         /// Whether it has spoken of late: it is there, though the broker keeps no state of it.
         fileprivate var hasSpoken = false
 
@@ -80,20 +83,31 @@ package struct Roster: Sendable {
                 bytes -= member.stateBytes + member.healthBytes + member.mapBytes
             }
         }
-        guard let (agent, content) = topics.outbound(message.topic), let json = message.json else { return }
-        let size = json.weight
+        guard let (agent, content) = topics.outbound(message.topic), !message.payload.isEmpty else { return }
+        let json = message.json
+        let size = json?.weight ?? 0
         guard members[agent] != nil || members.count < maximumMembers, bytes + size <= maximumBytes
         else {
             isFull = true
             return
         }
+        note(content, json, size, of: agent, message, now: now)
+        if !message.isRetained, content != .state { members[agent]?.hasSpoken = true }
+    }
+
+    private mutating func note(
+        _ content: OutboundTopic, _ json: JSONValue?, _ size: Int, of agent: String, _ message: SeenMessage,
+        now: Int64
+    ) {
         switch content {
         case .state:
-            let state = try? AgentState(json)
-            guard state?.isNews(after: members[agent]?.state) != false else { return }
+            let state = json.flatMap { try? AgentState($0) }
+            guard mark("state", isReadable: state != nil, of: agent), let state,
+                state.isNews(after: members[agent]?.state)
+            else { return }
             let before = members[agent]
-            members[agent, default: Member()].state = state
-            members[agent]?.hasSpoken = state?.isOnline ?? false
+            members[agent]?.state = state
+            members[agent]?.hasSpoken = state.isOnline
             // Each connection that fails leaves a will, and changes nothing of since when the agent is lost.
             if before?.comingAndGoing ?? [] != members[agent]?.comingAndGoing {
                 members[agent]?.seenAt = message.isRetained ? nil : now
@@ -102,8 +116,9 @@ package struct Roster: Sendable {
             bytes += size - (members[agent]?.stateBytes ?? 0)
             members[agent]?.stateBytes = size
         case .health:
+            guard mark("health", isReadable: json?.objectValue != nil, of: agent), let json else { return }
             let health = Health(json)
-            members[agent, default: Member()].health = health
+            members[agent]?.health = health
             let age = health.at.map { now.subtracting(clamping: $0).magnitude }
             if age.map({ $0 <= Self.longestSilence }) ?? false { members[agent]?.hasSpoken = true }
             members[agent]?.healthLag =
@@ -112,14 +127,25 @@ package struct Roster: Sendable {
             bytes += size - (members[agent]?.healthBytes ?? 0)
             members[agent]?.healthBytes = size
         case .applied:
-            members[agent, default: Member()].map = try? AppliedMap(json)
+            let map = json.flatMap { try? AppliedMap($0) }
+            guard mark("map/applied", isReadable: map != nil, of: agent) else { return }
+            members[agent]?.map = map
             members[agent]?.mapJSON = json
             bytes += size - (members[agent]?.mapBytes ?? 0)
             members[agent]?.mapBytes = size
         case .reply, .log, .failure, .routes, .contract, .navigation:
             break
         }
-        if !message.isRetained, content != .state { members[agent]?.hasSpoken = true }
+    }
+
+    /// Notes whether a document can be read, and returns that.
+    private mutating func mark(_ document: String, isReadable: Bool, of agent: String) -> Bool {
+        if isReadable {
+            members[agent, default: Member()].unreadable.remove(document)
+        } else {
+            members[agent, default: Member()].unreadable.insert(document)
+        }
+        return isReadable
     }
 
     /// Takes the health with which an agent has answered a ping.

@@ -99,6 +99,8 @@ package struct RolloutFleet: Sendable {
         case failed(FailureReport)
         /// It has no map, and its session is a new one.
         case wants
+        /// It is there, and can't be read: what the agent said before counts.
+        case unreadable
     }
 
     /// A document without its health: that it failed stands at one place.
@@ -263,21 +265,24 @@ package struct RolloutFleet: Sendable {
         switch content {
         case .health:
             // Every agent publishes it twice a minute: what is looked for stands in its bytes.
+            guard message.payload.first == UInt8(ascii: "{"), message.payload.last == UInt8(ascii: "}") else {
+                return .unreadable
+            }
             agent.isRed = message.payload.contains(Self.red)
             return nil
         case .state: return note(message, at: now, &agent)
         case .applied:
-            guard let json = message.json, let applied = try? AppliedMap(json) else { return nil }
+            guard let json = message.json, let applied = try? AppliedMap(json) else { return .unreadable }
             return note(applied, of: id, &agent)
         case .failure:
-            guard let json = message.json, let report = try? FailureReport(json) else { return nil }
+            guard let json = message.json, let report = try? FailureReport(json) else { return .unreadable }
             return .failed(report)
         default: return nil
         }
     }
 
     private func note(_ message: SeenMessage, at now: Int64, _ agent: inout Agent) -> News? {
-        guard let json = message.json, let state = try? AgentState(json) else { return nil }
+        guard let json = message.json, let state = try? AgentState(json) else { return .unreadable }
         guard state.isNews(after: agent.state) else { return nil }
         let was = agent.isOnline
         agent.state = state
@@ -371,11 +376,6 @@ package struct RolloutFleet: Sendable {
     // MARK: Who is there
 
     package var online: [String: Agent] { agents.filter { $0.value.isOnline } }
-
-    /// The numbers of the agents that are online and may be chosen.
-    package func numbers(without excluded: [String]) -> [UInt64] {
-        agents.compactMap { $0.value.isOnline && !excluded.contains($0.key) ? $0.value.number : nil }
-    }
 }
 
 extension RolloutReport.Reason {

@@ -20,7 +20,11 @@ extension Payload {
     }
 
     /// - Throws: ``Failure`` naming the field that is not as the protocol has it.
-    package init(_ json: JSONValue) throws(Failure) { try self.init(Fields(of: json)) }
+    package init(_ json: JSONValue) throws(Failure) {
+        // What has no fields is not one that has none set.
+        guard json.objectValue != nil else { throw Failure(.badField, "is no object") }
+        try self.init(Fields(of: json))
+    }
 
     /// The payload's bytes.
     package func encoded() -> [UInt8] {
