@@ -169,6 +169,65 @@ import Waypost
         try await agent.close()
     }
 
+    // MARK: The page
+
+    /// The rows of the page's table, each with what tries it: a border above, or a test by its name.
+    private static let rows: [String: [String]] = [
+        "a command": ["bytes of a command"], "a map or a patch": ["bytes of a map", "entries of a map"],
+        "nesting, keys of an object, a string": [
+            "nesting of a command", "keys of parameters", "bytes of a parameter", "nesting",
+            "keys of an object",
+            "bytes of a string",
+        ],
+        "a URL": ["bytes of a URL"], "redirects in a row": ["redirects in a row"],
+        "messages of one sender": [
+            "tokens of a bucket",
+            "gives a whole burst at once, then one when its time is over, and never more than a burst",
+        ],
+        "events": [
+            "tokens that come again",
+            "wait for the broker up to a limit, and the oldest of the lowest level goes first",
+        ],
+        "reports on disk": [
+            "reports beyond the limit are counted exactly, and the count is reported once there is space"
+        ],
+        "ids that are remembered": ["when the table of ids is full new commands are refused"],
+        "commands that wait or run": ["gets its reply when too many commands wait"],
+        "the state file": ["one sender holds no more than its share, all together the limit"],
+        "of ids, waiting commands, the state file and reports for one sender": [
+            "that fills its share of the ids gets BUSY, the others do not, and health is red from 80 %",
+            "fills its share of the outbox with reports and no more, and the others' commands run",
+        ],
+        "correlation data that is returned": ["correlation data that is returned"],
+        "starts of a command without a result": ["is no attempt when another one ends the agent"],
+        "a packet that is sent": [
+            "a result beyond the broker's limit becomes a 413 that says so, and stays one"
+        ],
+        "messages in memory that are not stored": ["what is not stored is dropped beyond its limit"],
+        "a handler's time": ["are cancelled at their deadline though no thread for handlers is free"],
+        "time between two attempts to connect": ["full jitter spreads a thousand links over the whole delay"],
+    ]
+
+    @Test func `each limit of the page's table is tried`() throws {
+        let folder = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+        let page = try String(
+            contentsOf: folder.deletingLastPathComponent().appendingPathComponent(
+                "Sources/WaypostAgent/WaypostAgent.docc/WireProtocol.md"), encoding: .utf8)
+        let section = try #require(page.components(separatedBy: "\n## Limits\n").last)
+        let listed = section.components(separatedBy: "\n## ")[0].split(separator: "\n")
+            .filter { $0.hasPrefix("| ") && !$0.hasPrefix("| What ") }
+            .map { $0.split(separator: "|")[0].trimmingCharacters(in: .whitespaces) }
+        #expect(Set(listed) == Set(Self.rows.keys))
+        let borders = Set(Self.read.map(\.name) + Self.trials.map(\.name))
+        let files = FileManager.default.enumerator(at: folder, includingPropertiesForKeys: nil)
+        let texts = try (files?.allObjects ?? []).compactMap { $0 as? URL }
+            .filter { $0.pathExtension == "swift" && !$0.path.contains("BorderTests") }
+            .map { try String(contentsOf: $0, encoding: .utf8) }
+        for name in Self.rows.values.joined() where !borders.contains(name) {
+            #expect(texts.contains { $0.contains("func `\(name)`") }, "no test: \(name)")
+        }
+    }
+
     private static func text(_ message: MQTTMessage) -> String {
         String(decoding: message.payload, as: UTF8.self)
     }
