@@ -242,7 +242,8 @@ package struct MapUndoer {
             let advice: Wording = "\(library: "undoMap(to:)", shell: "--to REV")"
             throw BackendError(
                 .notSent,
-                "the members have different maps \(place): \(maps); choose one with \(advice), or send its file")
+                "the members have different maps \(place): \(maps); choose one with \(advice), or send its file"
+            )
         }
         if let other = word.dissenter {
             settings.logger.warning(
