@@ -107,7 +107,8 @@ import Waypost
         }
         let error = #expect(throws: StoreError.self) { try Store(directory: directory) }
         #expect(error?.reason == .olderSchema(found: Schema.first - 1, supported: Schema.first))
-        #expect(error?.description.contains("--fresh-state") == true)
+        #expect(error?.description.contains("freshState") == true)
+        #expect(error?.wording.shell.contains("--fresh-state") == true)
         let store = try Store(directory: directory, fresh: true)
         #expect(store.repairs.first?.contains("before the first release") == true)
         store.close()

@@ -327,7 +327,7 @@ struct `A state directory of which something is damaged or lost` {
         #expect(seen?.description == error?.description)
         let text = error?.description ?? ""
         #expect(text.hasPrefix(image.directory), "\(text)")
-        #expect(["--fresh-state", "move it away", "newer version"].contains { text.contains($0) }, "\(text)")
+        #expect(["freshState", "move it away", "newer version"].contains { text.contains($0) }, "\(text)")
     }
 
     // MARK: Cuts and holes

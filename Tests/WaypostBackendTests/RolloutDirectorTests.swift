@@ -250,7 +250,7 @@ struct RolloutDirectorTests {
                 Issue.record("\(scene.outcome as Any)")
                 return
             }
-            #expect(why.contains("--sign-key") && document.id.revision == 42)
+            #expect(why.contains("without a key to sign it") && document.id.revision == 42)
         }
     }
 

@@ -3,7 +3,7 @@ import Waypost
 extension MapObjection {
     /// What speaks against a map by what it would do at agents.
     static func found(in diffs: [MapDiff], unknown: [MapPlan.Unknown]) -> [MapObjection] {
-        [unchecked(diffs, unknown), older(diffs), refused(diffs), inactive(diffs)].compactMap(\.self)
+        [unchecked(diffs, unknown), older(diffs, unknown), refused(diffs), inactive(diffs)].compactMap(\.self)
     }
 
     private static func unchecked(_ diffs: [MapDiff], _ unknown: [MapPlan.Unknown]) -> MapObjection? {
@@ -16,12 +16,14 @@ extension MapObjection {
             kind: .unchecked, text: "it is not known what it would do " + texts.joined(separator: "; "))
     }
 
-    private static func older(_ diffs: [MapDiff]) -> MapObjection? {
+    /// At half of them at least: what a few say of themselves keeps no map from the others.
+    private static func older(_ diffs: [MapDiff], _ unknown: [MapPlan.Unknown]) -> MapObjection? {
         let outdated = diffs.filter {
             $0.refusal.map { [Code.rollback, .equivocation].contains($0.code) } ?? false
         }
-        guard let refusal = outdated.first?.refusal else { return nil }
-        return MapObjection(kind: .older, text: "at \(outdated.flatMap(\.agents).named) \(refusal.detail)")
+        let (agents, all) = (outdated.flatMap(\.agents), diffs.flatMap(\.agents) + unknown.flatMap(\.agents))
+        guard let refusal = outdated.first?.refusal, agents.count * 2 >= all.count else { return nil }
+        return MapObjection(kind: .older, text: "at \(agents.named) \(refusal.detail)")
     }
 
     private static func refused(_ diffs: [MapDiff]) -> MapObjection? {

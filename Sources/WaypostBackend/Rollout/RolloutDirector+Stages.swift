@@ -160,8 +160,8 @@ extension RolloutDirector {
         {
             throw BackendError(
                 .notSent,
-                "another map, rev \(map.revision ?? 0), is in force in @\(group): roll-out \(control.id) can only end: "
-                    + "waypost rollout take-back --group \(group)")
+                "another map, rev \(map.revision ?? 0), is in force in @\(group): roll-out \(control.id) can only end\(shell: ": waypost rollout take-back --group \(group)")"
+            )
         }
         returnOrder = isGoingBack ? control.order : nil
         // The controller before this one is refused by the agents from now on.

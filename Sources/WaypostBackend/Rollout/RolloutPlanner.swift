@@ -119,8 +119,9 @@ package struct RolloutPlanner {
             return
         }
         let who = "\(has) rev \(newest) of @\(group) in force"
-        var remedy =
-            "send that map again first, or its entries as a newer one: waypost map undo --group \(group) --to \(newest)"
+        var remedy = settings.words(
+            "send that map again first, or its entries as a newer one\(shell: ": waypost map undo --group \(group) --to \(newest)")"
+        )
         if let only = ahead.first, ahead.count == 1, members.count > 1 {
             remedy += "; if it is not so, go on without it: \(without(only))"
         }
