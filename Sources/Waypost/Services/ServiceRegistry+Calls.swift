@@ -87,8 +87,9 @@ extension ServiceRegistry {
         try? find(service, method).get().method.description
     }
 
-    /// Calls the listener for each call, on the caller's thread; it must return quickly. One that belongs to an actor
-    /// runs there, in the same order and soon after; see ``RegistrationHandle/dropped``.
+    /// Calls the listener for each call, on the caller's thread; it must return quickly.
+    ///
+    /// One that belongs to an actor runs there, in the same order and soon after; see ``RegistrationHandle/dropped``.
     @discardableResult
     public func observe(
         @_inheritActorContext _ listener: @escaping @isolated(any) @Sendable (ServiceEvent) -> Void
