@@ -21,6 +21,18 @@ struct BackendRolloutTests {
         try Relocation(document: Array(Data(contentsOf: URL(fileURLWithPath: file))))
     }
 
+    /// An error of what runs beside a wait is shown at once, and not only what was waited for in vain.
+    private static func saying<Value: Sendable>(
+        _ what: String, _ body: @Sendable () async throws -> Value
+    ) async throws -> Value {
+        do {
+            return try await body()
+        } catch {
+            Issue.record("\(what): \(error)")
+            throw error
+        }
+    }
+
     @Test func `one is planned, paused, resumed, and its history is whole`() async throws {
         let scene = try await SimulatedGroup()
         let map = try map(scene.next)
@@ -33,12 +45,16 @@ struct BackendRolloutTests {
 
             let seen = EventLog<RolloutStatus>()
             let following = Task {
-                for try await status in group.rolloutStatuses() {
-                    seen.append(status)
-                    if status.isOver { return }
+                try await Self.saying("the statuses ended") {
+                    for try await status in group.rolloutStatuses() {
+                        seen.append(status)
+                        if status.isOver { return }
+                    }
                 }
             }
-            async let first = group.rollOut(map, id: "r-7", options, because: "the new shop")
+            async let first = Self.saying("the roll-out ended") { [options] in
+                try await group.rollOut(map, id: "r-7", options, because: "the new shop")
+            }
             try await seen.wait(for: "the first stage") { $0.last?.onNext == 5 }
             let paused = try await group.pauseRollout(because: "lunch")
             #expect(paused == .paused(why: "lunch"))
