@@ -1,6 +1,6 @@
 import Threading
 
-/// A closure that is told of events: where they happen, or, when it belongs to an actor, there.
+/// A closure that is called for each event: on the thread of the event, or on the actor that the closure belongs to.
 struct Listener<Event: Sendable>: Sendable {
     let notify: @Sendable (Event) -> Void
     private let queue: ActorQueue<Event>?
@@ -28,7 +28,7 @@ struct Listener<Event: Sendable>: Sendable {
     /// How many events were dropped so far, because the actor did not take them in time.
     var dropped: Int { queue?.dropped ?? 0 }
 
-    /// Forgets what waits; nothing that comes later is told.
+    /// Drops the events that wait, and all later ones.
     func cancel() { queue?.cancel() }
 }
 
@@ -72,7 +72,7 @@ private final class ActorQueue<Event: Sendable>: Sendable {
             defer { state.isTaking = true }
             return !state.isTaking
         }
-        // Detached, for the listener is no part of the open that it is told of.
+        // Detached: the listener must not inherit the task-locals of the open.
         if begins { Task.detached { await self.run(on: self.actor) } }
     }
 

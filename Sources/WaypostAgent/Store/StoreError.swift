@@ -97,7 +97,7 @@ public struct StoreError: Error, Sendable, CustomStringConvertible {
     /// One sentence: what was being done, to what, what was found, and what to do.
     public var description: String { wording.library }
 
-    /// The same in the words of whoever shows it.
+    /// The description, worded for the library and for the command line.
     package var wording: Wording {
         let other: Wording = "\(library: "stateDirectory", shell: "--state")"
         let fresh: Wording = "\(library: "freshState", shell: "--fresh-state")"

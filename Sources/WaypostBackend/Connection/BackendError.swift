@@ -29,7 +29,7 @@ public struct BackendError: Error, Sendable, CustomStringConvertible {
     public var kind: Kind
     /// One sentence or two for people.
     public var description: String { wording.library }
-    /// The same in the words of whoever shows it.
+    /// The description, worded for the library and for the command line.
     package var wording: Wording
     /// The command that it is about, with which ``AgentClient/inspect(_:sender:)`` finds out more.
     public var id: String?
