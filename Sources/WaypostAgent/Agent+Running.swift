@@ -128,6 +128,7 @@ extension Agent {
             Outbox.Connections(
                 publish: { link.publish($0) },
                 settled: { [weak self] in self?.settled($0) },
+                accepted: { [weak self] in self?.publishHealth() },
                 willRead: { [journal] in journal.commitAll() },
                 hasRoomForLogs: { [events] in events.flushWhenRoom() },
                 damaged: { [weak self] in self?.report($0) }))

@@ -45,7 +45,7 @@ import WaypostMessages
         let sent = sent
         outbox.start(
             Outbox.Connections(
-                publish: { sent.add($0) }, settled: { _ in }, willRead: {},
+                publish: { sent.add($0) }, settled: { _ in }, accepted: {}, willRead: {},
                 hasRoomForLogs: {}, damaged: { _ in }))
         outbox.connected(receiveMaximum: 65_535)
     }

@@ -15,6 +15,8 @@ final class Outbox: Sendable {
         var publish: @Sendable ([OutgoingMessage]) -> Void
         /// The final outcome of messages.
         var settled: @Sendable ([OutboxState.Settled]) -> Void
+        /// The broker has accepted the first message of a connection.
+        var accepted: @Sendable () -> Void
         /// Called before stored messages are read: those that are left to the disk may not be there yet, nor that the
         /// broker has others.
         var willRead: @Sendable () -> Void
@@ -189,12 +191,16 @@ final class Outbox: Sendable {
     func settled(_ receipts: [PublishReceipt]) {
         var settled: [OutboxState.Settled] = []
         var connections: Connections?
+        var isFirstAccepted = false
         let now = clock.monotonic()
         let drained = decide { state in
             connections = state.connections
             state.isSettling = true
             for receipt in receipts {
-                if case .acknowledged = receipt.result { state.counters.hasAccepted = true }
+                if case .acknowledged = receipt.result, !state.counters.hasAccepted {
+                    state.counters.hasAccepted = true
+                    isFirstAccepted = true
+                }
                 guard let result = state.items.settled(receipt, at: now) else { continue }
                 switch result {
                 case .delivered: break
@@ -206,6 +212,7 @@ final class Outbox: Sendable {
         }
         connections?.settled(settled)
         change { $0.isSettling = false }
+        if isFirstAccepted { connections?.accepted() }
         // Last: the caller that waits for an empty outbox may close the journal next.
         for call in drained { call() }
     }
