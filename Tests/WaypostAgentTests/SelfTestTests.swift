@@ -163,17 +163,16 @@ struct AgentLinkTests {
         try await harness.close()
     }
 
-    @Test func `that its messages are taken is published once the first was, on each connection`() async throws {
+    @Test func `that its messages are taken is published once the first was`() async throws {
         let harness = try await AgentHarness(isOnline: false)
         for connection in 1...2 {
             let before = harness.published.events.count
             harness.link.connect(sessionPresent: connection > 1, granted: [Self.commands])
             try await harness.published.wait(for: "health that knows it") { messages in
                 messages.dropFirst(before).contains {
-                    guard $0.topic == "waypost/v1/k1/health", let json = try? JSONValue(parsing: $0.payload) else {
-                        return false
-                    }
-                    return Health(json).checks.contains { $0.name == "publishes" && $0.state == .ok }
+                    guard $0.topic == "waypost/v1/k1/health" else { return false }
+                    let health = Health((try? JSONValue(parsing: $0.payload)) ?? .null)
+                    return health.checks.contains { $0.name == "publishes" && $0.state == .ok }
                 }
             }
             harness.link.disconnect()
