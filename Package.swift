@@ -199,6 +199,8 @@ let package = Package(
                 "WaypostBackend", "TestSupport",
                 .product(name: "Logging", package: "swift-log", condition: whenAgent),
             ]),
+        // The whole in simulated time; its broker is held against a real one.
+        .testTarget(name: "WorldTests", dependencies: ["TestSupport"]),
         // Without its web server, which is there only with the trait; the page is tested by scripts/test --console.
         .testTarget(
             name: "WaypostConsoleTests",
