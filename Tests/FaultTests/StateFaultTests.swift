@@ -149,11 +149,7 @@ import WaypostMessages
         let backend = try await Backend(broker: broker.url)
         let directory = newDirectory()
         let first = try AgentProcess("k1", broker: broker.url, directory: directory)
-        let limit = ContinuousClock.now + .seconds(120)
-        while !FileManager.default.fileExists(atPath: "\(directory)/\(name)") {
-            try #require(ContinuousClock.now < limit)
-            await Task.yield()
-        }
+        try await eventually("\(name)") { FileManager.default.fileExists(atPath: "\(directory)/\(name)") }
         try await first.kill()
         let agent = try AgentProcess("k1", broker: broker.url, directory: directory)
         try await agent.online()

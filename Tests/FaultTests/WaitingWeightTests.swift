@@ -23,14 +23,13 @@ struct WaitingWeightTests {
 
     /// Waits until the agent has so many commands without a result.
     private func wait(for count: Int, _ backend: Backend) async throws {
-        var waiting: Int64?
-        repeat {
+        var waiting = 0
+        try await eventually("\(count) commands that wait", progress: { waiting }) {
             let ping = #"{"id":"\#(UUID().uuidString)","type":"ping"}"#
-            waiting = try await backend.command(ping, to: "k1", from: "watcher").result["waiting"]?[
-                "commands"]?
-                .intValue
-            if waiting != Int64(count) { try await Task.sleep(for: .milliseconds(50)) }
-        } while waiting != Int64(count)
+            let reply = try await backend.command(ping, to: "k1", from: "watcher")
+            waiting = Int(reply.result["waiting"]?["commands"]?.intValue ?? 0)
+            return waiting == count
+        }
     }
 
     @Test(.enabled(if: Sanitizer.isAbsent, "its own memory counts too"))

@@ -1,9 +1,10 @@
+import TestSupport
 import Testing
 
 @testable import Threading
 
 /// That one thread at a time is in a part of the code.
-@Suite struct ExclusiveThreadTests {
+@Suite(.patient) struct ExclusiveThreadTests {
     private final class Part: Sendable { let exclusive = ExclusiveThread() }
 
     private let part = Part()

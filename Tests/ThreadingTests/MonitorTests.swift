@@ -1,7 +1,8 @@
+import TestSupport
 import Testing
 import Threading
 
-@Suite struct `A monitor` {
+@Suite(.patient) struct `A monitor` {
     @Test func `wakes a thread that waits for a change`() async {
         let monitor = Monitor(0)
         let race = Race<Int>()

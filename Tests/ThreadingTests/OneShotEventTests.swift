@@ -2,7 +2,7 @@ import TestSupport
 import Testing
 import Threading
 
-@Suite struct `An event that happens once` {
+@Suite(.patient) struct `An event that happens once` {
     @Test func `lets all go on that wait for it, and all that come later`() async {
         let event = OneShotEvent()
         await withTaskGroup { group in

@@ -1,7 +1,8 @@
+import TestSupport
 import Testing
 import Threading
 
-@Suite struct `A race` {
+@Suite(.patient) struct `A race` {
     @Test func `has the result that comes first, and drops later ones`() async {
         let race = Race<Int>()
         #expect(race.first == nil)

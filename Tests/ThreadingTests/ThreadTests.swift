@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 import Threading
 
-@Suite struct `A thread of our own` {
+@Suite(.patient) struct `A thread of our own` {
     @Test func `has its name, its number, and no signals but faults`() async {
         struct Found: Sendable {
             var name: String
@@ -34,7 +34,8 @@ import Threading
             let failure = PlainThread.start(name: "wp-beside") {
                 race.finish(CurrentThread.id)
                 // It stays until both have theirs: a number may be given again.
-                while first.first == nil || second.first == nil { usleep(1_000) }
+                var patience = Patience()
+                while first.first == nil || second.first == nil, !patience.isOver(at: 0) { usleep(1_000) }
                 end.fire()
             }
             #expect(failure == nil)
@@ -44,7 +45,7 @@ import Threading
     }
 }
 
-@Suite struct `A wake-up` {
+@Suite(.patient) struct `A wake-up` {
     private func canBeRead(_ wakeUp: WakeUp, within milliseconds: Int32) -> Bool {
         var waiting = pollfd(fd: wakeUp.descriptor, events: Int16(POLLIN), revents: 0)
         return poll(&waiting, 1, milliseconds) == 1
@@ -69,7 +70,7 @@ import Threading
     }
 }
 
-@Suite struct `A value behind a lock` {
+@Suite(.patient) struct `A value behind a lock` {
     @Test func `is changed by one at a time`() async {
         let counter = Counter()
         await withTaskGroup { group in
@@ -85,7 +86,7 @@ import Threading
     }
 }
 
-@Suite struct `A call after a while` {
+@Suite(.patient) struct `A call after a while` {
     @Test func `is made once, and not when it is taken back before`() async {
         let (made, taken) = (Race<Int>(), Race<Int>())
         let back = DelayedCall(after: .seconds(3_600), on: .continuous) { taken.finish(1) }

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 import Threading
 
-@Suite struct `Timers` {
+@Suite(.patient) struct `Timers` {
     @Test func `the thread of the timers gives way to another when it is renewed, and no time is missed`()
         async
     {

@@ -4,7 +4,7 @@ import Threading
 
 @testable import Waypost
 
-@Suite struct `Await beforeHandler` {
+@Suite(.patient) struct `Await beforeHandler` {
     /// What happened, in order.
     final class Recorder: Sendable {
         let events = Guarded<[String]>([])

@@ -1,3 +1,4 @@
+import TestSupport
 import Testing
 
 @testable import Waypost
@@ -7,7 +8,7 @@ extension RouteKey {
     fileprivate static let chat: RouteKey = "chat"
 }
 
-@Suite struct `Build URLs and opens` {
+@Suite(.patient) struct `Build URLs and opens` {
     static let positional: [(String, [String], String)] = [
         ("qq://name/:name", ["halfrost"], "qq://name/halfrost"),
         ("ky://search/:keyword", ["Hangzhou"], "ky://search/Hangzhou"),

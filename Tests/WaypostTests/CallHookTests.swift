@@ -4,7 +4,7 @@ import Threading
 
 @testable import Waypost
 
-@Suite struct `Hooks before a call` {
+@Suite(.patient) struct `Hooks before a call` {
     final class Printer: Sendable {
         let printed = Guarded<[String]>([])
         func print(_ text: String) { printed.withLock { $0.append(text) } }
@@ -176,7 +176,7 @@ import Threading
     }
 }
 
-@Suite struct `Ask for the context of a call` {
+@Suite(.patient) struct `Ask for the context of a call` {
     actor Desk {
         private(set) var notes: [String] = []
         func note(_ text: String, for caller: String?) -> Int {

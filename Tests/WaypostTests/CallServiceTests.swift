@@ -4,7 +4,7 @@ import Threading
 
 @testable import Waypost
 
-@Suite struct `Call a service` {
+@Suite(.patient) struct `Call a service` {
     struct Calculator: Sendable {
         struct Overflow: Error {}
         func add(a: Int, b: Int) throws -> Int {

@@ -1,10 +1,11 @@
+import TestSupport
 import Testing
 import Threading
 
 @testable import Waypost
 
 /// A method is called with the program's own values, without a way through JSON.
-@Suite struct `Call a service with values` {
+@Suite(.patient) struct `Call a service with values` {
     /// Can't be read from JSON: only the value itself gets through.
     final class Document: Codable, Sendable {
         let pages: Int

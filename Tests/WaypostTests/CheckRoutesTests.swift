@@ -1,9 +1,10 @@
+import TestSupport
 import Testing
 
 @testable import Waypost
 @testable import WaypostTools
 
-@Suite struct `Check routes` {
+@Suite(.patient) struct `Check routes` {
     @Test func `routes that agree with their list are clean`() throws {
         let router = try recordingRouter(`Open a URL`.theRouter)
         #expect(router.check().isClean)

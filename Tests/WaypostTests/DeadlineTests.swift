@@ -1,10 +1,11 @@
 import Glibc
+import TestSupport
 import Testing
 import Threading
 
 @testable import Waypost
 
-@Suite struct `Deadlines` {
+@Suite(.patient) struct `Deadlines` {
     @Test func `a handler that does not wait runs on the thread of its caller`() async throws {
         let router = Router()
         let inside = Guarded<pthread_t?>(nil)

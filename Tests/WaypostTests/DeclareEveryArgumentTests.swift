@@ -1,4 +1,5 @@
 #if Macros
+import TestSupport
 import Testing
 
 @testable import Waypost
@@ -47,7 +48,7 @@ private enum DeclaredPage {
 }
 
 /// What a macro left out was a route that an interceptor missed; see `Register every form`.
-@Suite struct `Declare every argument` {
+@Suite(.patient) struct `Declare every argument` {
     static let forms: [(String, String)] = [
         ("declared://closure", "Closure"), ("declared://argument", "Argument"), ("declared://key", "Key"),
         ("declared://action", "Action"), ("declared://page", "Page"), ("declared://side", "Page"),

@@ -1,7 +1,8 @@
+import TestSupport
 import Testing
 import Waypost
 
-@Suite struct `What handlers depend on` {
+@Suite(.patient) struct `What handlers depend on` {
     protocol Orders: Sendable {
         func find(_ id: Int) -> String?
     }

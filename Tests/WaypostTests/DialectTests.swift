@@ -1,9 +1,10 @@
+import TestSupport
 import Testing
 
 @testable import Waypost
 @testable import WaypostTools
 
-@Suite struct `Speak a dialect` {
+@Suite(.patient) struct `Speak a dialect` {
     @Test func `ReerRouter's mode 1 keys are host and path`() async throws {
         let router = try recordingRouter(
             [

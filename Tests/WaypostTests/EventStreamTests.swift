@@ -4,7 +4,7 @@ import Threading
 
 @testable import Waypost
 
-@Suite struct `Events as a stream` {
+@Suite(.patient) struct `Events as a stream` {
     private func router() throws -> Router {
         let router = Router(configuration: RouterConfiguration(registersLinked: false))
         try router.register("e://:n") { request in .opened(request.parameters["n"]) }

@@ -1,8 +1,9 @@
+import TestSupport
 import Testing
 
 @testable import Waypost
 
-@Suite struct `Explain relocation` {
+@Suite(.patient) struct `Explain relocation` {
     private func router() throws -> Router {
         let router = Router()
         for name in ["demo", "demo1", "demo2", "user/:id"] {

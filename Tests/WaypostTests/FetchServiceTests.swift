@@ -1,9 +1,10 @@
+import TestSupport
 import Testing
 import Threading
 
 @testable import Waypost
 
-@Suite struct `Fetch a service` {
+@Suite(.patient) struct `Fetch a service` {
     protocol Clocklike: Sendable {
         var number: Int { get }
     }

@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// What an executable finds that lists nothing: `LinkedProbe`, which was built beside the tests.
-@Suite struct `Find what was declared` {
+@Suite(.patient) struct `Find what was declared` {
     static func probe(_ arguments: String...) async throws -> [String] {
         var folder = URL(fileURLWithPath: CommandLine.arguments[0]).deletingLastPathComponent()
         while folder.path != "/",

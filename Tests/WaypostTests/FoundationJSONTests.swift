@@ -5,7 +5,7 @@ import Testing
 @testable import Waypost
 
 /// URL, Data, Date and Decimal have the forms in JSON that other programs write.
-@Suite struct `Foundation's types as JSON` {
+@Suite(.patient) struct `Foundation's types as JSON` {
     struct Order: Codable, Sendable, Equatable {
         var link: URL
         var picture: Data?

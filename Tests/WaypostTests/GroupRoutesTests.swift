@@ -1,9 +1,10 @@
+import TestSupport
 import Testing
 
 @testable import Waypost
 @testable import WaypostTools
 
-@Suite struct `Group routes` {
+@Suite(.patient) struct `Group routes` {
     private static func answer(_ request: RouteRequest) -> RouteAnswer {
         .opened(["metadata": .object(request.metadata), "params": .object(request.parameters.merged)])
     }

@@ -1,3 +1,4 @@
+import TestSupport
 import Testing
 import Threading
 
@@ -14,7 +15,7 @@ extension RouteKey {
 }
 
 /// An interceptor by metadata guards what has them, however it was registered and however an open comes to it.
-@Suite struct `Guard every route` {
+@Suite(.patient) struct `Guard every route` {
     static let auth: [String: JSONValue] = ["auth": true]
 
     /// A handler that must not run, in both forms.

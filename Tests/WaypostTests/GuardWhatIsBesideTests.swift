@@ -5,7 +5,7 @@ import Threading
 @testable import Waypost
 
 /// A guard holds for every way to write its place, and for nothing beside it; what waited goes on as things are by then.
-@Suite struct `Guards around what is beside` {
+@Suite(.patient) struct `Guards around what is beside` {
     /// How a caller may write `app://admin/users/7`.
     static let spellings = [
         "app://admin/users/7", "APP://admin/users/7", "app://admin//users/7/", "app:///admin/users/7",

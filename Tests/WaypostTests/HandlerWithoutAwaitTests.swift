@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 import Waypost
 
-@Suite struct `Handlers without await` {
+@Suite(.patient) struct `Handlers without await` {
     @MainActor final class Screen {
         private(set) var shown = 0
 

@@ -1,10 +1,11 @@
 import Foundation
+import TestSupport
 import Testing
 
 @testable import Waypost
 
 /// URLs in which RFC 3986 and the WHATWG URL standard, or programs that follow them, find different hosts.
-@Suite struct `The host of a URL` {
+@Suite(.patient) struct `The host of a URL` {
     /// A row of the table.
     struct Row: Sendable {
         var url: String

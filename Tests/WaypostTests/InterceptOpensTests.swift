@@ -1,9 +1,10 @@
+import TestSupport
 import Testing
 import Threading
 
 @testable import Waypost
 
-@Suite struct `Intercept opens` {
+@Suite(.patient) struct `Intercept opens` {
     func router() throws -> Router {
         try recordingRouter([
             ("scheme://router/orders", "OrdersScreen"), ("scheme://router/orders/:id", "OrderScreen"),

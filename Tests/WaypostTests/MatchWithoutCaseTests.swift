@@ -1,9 +1,10 @@
+import TestSupport
 import Testing
 
 @testable import Waypost
 @testable import WaypostTools
 
-@Suite struct `Match without case` {
+@Suite(.patient) struct `Match without case` {
     static func table(_ patterns: [String], host: String? = nil) throws -> RouteTable {
         var syntax = PatternSyntax(host: host)
         syntax.ignoresCase = true

@@ -1,9 +1,10 @@
+import TestSupport
 import Testing
 import Threading
 
 @testable import Waypost
 
-@Suite struct `Native values` {
+@Suite(.patient) struct `Native values` {
     final class ViewController: Sendable {
         let title: String
         init(_ title: String) { self.title = title }

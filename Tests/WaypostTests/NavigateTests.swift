@@ -4,7 +4,7 @@ import Threading
 
 @testable import Waypost
 
-@Suite struct `Navigate without a screen` {
+@Suite(.patient) struct `Navigate without a screen` {
     func open(_ steps: [(String, JSONValue)], tabs: Int = 3) async throws -> (NavigationStack, [Opening]) {
         let stack = NavigationStack(tabs: tabs)
         let router = Router()

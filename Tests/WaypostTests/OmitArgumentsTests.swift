@@ -1,9 +1,10 @@
+import TestSupport
 import Testing
 
 @testable import Waypost
 
 /// What `@Exposed` makes of default values, by hand.
-@Suite struct `Omit arguments` {
+@Suite(.patient) struct `Omit arguments` {
     static func registry() throws -> ServiceRegistry {
         let registry = ServiceRegistry()
         try registry.expose(

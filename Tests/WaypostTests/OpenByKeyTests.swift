@@ -1,3 +1,4 @@
+import TestSupport
 import Testing
 
 @testable import Waypost
@@ -7,7 +8,7 @@ extension RouteKey {
     fileprivate static let year: RouteKey = "app://archive/<year:y>"
 }
 
-@Suite struct `Open by key` {
+@Suite(.patient) struct `Open by key` {
     @Test(arguments: [Dialect.waypost, .theRouter, .reerRouter, .kyRouter])
     func `values keep their types, whatever the dialect`(dialect: Dialect) async throws {
         let router = Router(configuration: RouterConfiguration(dialect: dialect))

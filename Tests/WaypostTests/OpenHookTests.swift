@@ -1,9 +1,10 @@
+import TestSupport
 import Testing
 import Threading
 
 @testable import Waypost
 
-@Suite struct `Hooks before an open` {
+@Suite(.patient) struct `Hooks before an open` {
     @Test func `a hook is asked once for each open, also for what no route matches`() async throws {
         let router = try recordingRouter([("app://a", "A"), ("app://b", "B")])
         let seen = Guarded<[String]>([])

@@ -1,9 +1,10 @@
+import TestSupport
 import Testing
 import Threading
 
 @testable import Waypost
 
-@Suite struct `Open a service URL` {
+@Suite(.patient) struct `Open a service URL` {
     struct Config: Sendable {}
 
     func router() throws -> Router {

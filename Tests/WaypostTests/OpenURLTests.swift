@@ -1,3 +1,4 @@
+import TestSupport
 import Testing
 import Threading
 
@@ -20,7 +21,7 @@ func recordingRouter(
     return router
 }
 
-@Suite struct `Open a URL` {
+@Suite(.patient) struct `Open a URL` {
     static let theRouter: [(String, String)] = [
         ("scheme://router/demo", "TheRouter_Example.TheRouterController"),
         ("scheme://router/demo1", "TheRouter_Example.TheRouterControllerA"),

@@ -1,9 +1,10 @@
+import TestSupport
 import Testing
 
 @testable import Waypost
 @testable import WaypostTools
 
-@Suite struct `Optional parts` {
+@Suite(.patient) struct `Optional parts` {
     static let pattern = "s://orders/:id(/edit(/:tab))"
 
     @Test func `a pattern is one route for URLs with and without them`() throws {

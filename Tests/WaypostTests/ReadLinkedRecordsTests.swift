@@ -1,10 +1,11 @@
+import TestSupport
 import Testing
 
 @testable import Waypost
 @testable import WaypostTools
 
 /// What an ELF section could hold, made in memory.
-@Suite struct `Read linked records` {
+@Suite(.patient) struct `Read linked records` {
     static let order: LinkedRecord = (
         0x7761_7970, 1,
         { LinkedRecordSink($0).add(Route("z/order", name: "Order") { _ in .pass }) }, 0, 0

@@ -1,9 +1,10 @@
+import TestSupport
 import Testing
 import Threading
 
 @testable import Waypost
 
-@Suite struct `Read lists` {
+@Suite(.patient) struct `Read lists` {
     struct Lists: Decodable, Equatable {
         var ids: [Int]?
         var words: [String]?

@@ -1,9 +1,10 @@
+import TestSupport
 import Testing
 
 @testable import Waypost
 
 /// Models and closures that a caller in this process passes beside the parameters.
-@Suite struct `Read objects` {
+@Suite(.patient) struct `Read objects` {
     private static let done: @Sendable (Int) -> Int = { $0 + 1 }
 
     private func read<T: Sendable>(_ key: String, as type: T.Type) async throws -> Opening {

@@ -1,8 +1,9 @@
+import TestSupport
 import Testing
 
 @testable import Waypost
 
-@Suite struct `Read presentation` {
+@Suite(.patient) struct `Read presentation` {
     static let jumpTypes: [(JSONValue, JumpType, Bool)] = [
         ("0", .modal, false), ("1", .push, false), ("2", .popToTarget, false), ("3", .windowNavRoot, false),
         ("4", .modalDismissBeforePush, false), ("5", .showTab, false), (0, .modal, false),

@@ -1,9 +1,10 @@
 import Synchronization
+import TestSupport
 import Testing
 
 @testable import Waypost
 
-@Suite struct `Read while writing` {
+@Suite(.patient) struct `Read while writing` {
     @Test func `an open sees the table before a change or after it, never a mix`() async throws {
         let router = try recordingRouter([("a://old", "Old"), ("a://new", "New")])
         // Under one map both names lead to one page, under the other to the other one.

@@ -1,9 +1,10 @@
+import TestSupport
 import Testing
 import Threading
 
 @testable import Waypost
 
-@Suite struct `Redirect and fall back` {
+@Suite(.patient) struct `Redirect and fall back` {
     @Test func `ReerRouter's preference page redirects on a condition`() async throws {
         let router = try recordingRouter([("myapp://new_preference", "New")])
         try router.register(

@@ -4,7 +4,7 @@ import Testing
 @testable import Waypost
 
 /// Redirects whose origin is a pattern, and exceptions to redirects.
-@Suite struct `Redirect patterns` {
+@Suite(.patient) struct `Redirect patterns` {
     func plan(_ entries: [JSONValue], converters: [String: RouteConverter] = [:]) throws -> RelocationPlan {
         let layer = RelocationLayer(name: "agent", entries: try RelocationEntry.list(.array(entries)))
         return try RelocationPlan([layer], maximumHops: 8, converters: converters)

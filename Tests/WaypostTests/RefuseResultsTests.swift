@@ -32,7 +32,7 @@ private struct Pages: Refused {
     }
 }
 
-@Suite struct `Refuse results` {
+@Suite(.patient) struct `Refuse results` {
     @Test func `a result that can't be written as JSON is not thrown away`() async throws {
         let registry = ServiceRegistry()
         let pages: any Refused = Pages()

@@ -1,9 +1,10 @@
+import TestSupport
 import Testing
 
 @testable import Waypost
 @testable import WaypostTools
 
-@Suite struct `Register a path by the destination's name` {
+@Suite(.patient) struct `Register a path by the destination's name` {
     func router() throws -> Router {
         let router = Router(configuration: RouterConfiguration(registersLinked: false))
         try router.register(

@@ -1,3 +1,4 @@
+import TestSupport
 import Testing
 import Threading
 
@@ -8,7 +9,7 @@ extension RouteKey {
 }
 
 /// Every form of a route takes every argument: what one of them left out was a route that an interceptor missed.
-@Suite struct `Register every form` {
+@Suite(.patient) struct `Register every form` {
     enum ItemType: Routable {
         static func open(_ request: RouteRequest) -> RouteAnswer { .opened() }
     }

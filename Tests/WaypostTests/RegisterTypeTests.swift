@@ -1,3 +1,4 @@
+import TestSupport
 import Testing
 
 @testable import Waypost
@@ -29,7 +30,7 @@ struct DecodedPage: RoutablePage, Decodable {
     }
 }
 
-@Suite struct `Register a type` {
+@Suite(.patient) struct `Register a type` {
     static func router() throws -> Router {
         let router = Router(configuration: RouterConfiguration(registersLinked: false))
         try router.register([

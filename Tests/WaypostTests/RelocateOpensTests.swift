@@ -1,10 +1,11 @@
+import TestSupport
 import Testing
 import Threading
 
 @testable import Waypost
 @testable import WaypostTools
 
-@Suite struct `Relocate opens` {
+@Suite(.patient) struct `Relocate opens` {
     func router() throws -> Router { try recordingRouter(`Open a URL`.theRouter) }
 
     func layer(_ entries: [JSONValue], _ name: String = "patch") throws -> RelocationLayer {

@@ -6,7 +6,7 @@ import Threading
 @testable import WaypostTools
 
 /// Entries with `when`: read, decided, explained.
-@Suite struct `Relocation conditions` {
+@Suite(.patient) struct `Relocation conditions` {
     static let time: Int64 = 1_795_216_999_000
 
     func context(

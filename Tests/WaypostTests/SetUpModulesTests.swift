@@ -20,7 +20,7 @@ private final class Guarding: RouteModule {
     }
 }
 
-@Suite struct `What a module adds to its router` {
+@Suite(.patient) struct `What a module adds to its router` {
     @Test func `interceptors, hooks, routes and maps of a set-up hold for the open that waited for it`()
         async throws
     {
@@ -47,7 +47,7 @@ private final class Guarding: RouteModule {
     }
 }
 
-@Suite struct `Set up modules` {
+@Suite(.patient) struct `Set up modules` {
     final class Log: Sendable {
         let names = Guarded<[String]>([])
         func add(_ name: String) { names.withLock { $0.append(name) } }

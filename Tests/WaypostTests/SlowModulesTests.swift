@@ -5,7 +5,7 @@ import Threading
 @testable import Waypost
 @testable import WaypostTools
 
-@Suite(.timeLimit(.minutes(2))) struct `Modules that are slow` {
+@Suite(.patient, .timeLimit(.minutes(2))) struct `Modules that are slow` {
     typealias Module = `Set up modules`.Module
     typealias Gate = `Set up modules`.Gate
     typealias Log = `Set up modules`.Log
@@ -215,7 +215,7 @@ import Threading
         router.declare([Endless(gate: gate), Quick(gate: gate)])
         let loading = Task.immediate { try await router.load() }
         await clock.end(.seconds(7))
-        while router.moduleFailures.isEmpty { await Task.yield() }
+        try await eventually("the failure of Quick") { !router.moduleFailures.isEmpty }
         #expect(router.moduleFailures.map(\.module) == ["Quick"])
         #expect(router.modulesLoading == ["Endless"])
         gate.open()
@@ -348,7 +348,7 @@ import Threading
     }
 }
 
-@Suite(.timeLimit(.minutes(2))) struct `Services of modules` {
+@Suite(.patient, .timeLimit(.minutes(2))) struct `Services of modules` {
     typealias Gate = `Set up modules`.Gate
     typealias Log = `Set up modules`.Log
     typealias Broken = `Set up modules`.Broken

@@ -8,7 +8,7 @@ extension Code {
 }
 
 /// One failure, whoever throws it: its code, its detail and its payload are what the caller gets.
-@Suite struct `Throw a failure` {
+@Suite(.patient) struct `Throw a failure` {
     static let failures = [
         Failure(.notAllowed, "not today"), Failure(.busy, "later"), Failure(.noRoute, "no", nearest: ["x"]),
         Failure(.noPaper, "tray 2 is empty", payload: ["tray": 2]), Failure(.closed, "at night", payload: 7),

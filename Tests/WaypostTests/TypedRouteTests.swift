@@ -1,10 +1,11 @@
+import TestSupport
 import Testing
 import Waypost
 
 @testable import WaypostTools
 
 /// A route as a type: what does not fit its pattern is refused when it is registered, and not met by the first open.
-@Suite struct `Typed routes` {
+@Suite(.patient) struct `Typed routes` {
     enum Tab: String, Codable, CaseIterable { case items, history }
 
     struct OrderRoute: TypedRoute {

@@ -5,7 +5,7 @@ import Threading
 
 @testable import Waypost
 
-@Suite final class `Wait for a gate`: Sendable {
+@Suite(.patient) final class `Wait for a gate`: Sendable {
     private let gate = OpenGate("login")
     private let isLoggedIn = Guarded(false)
 

@@ -8,12 +8,7 @@ enum PendingConnect {
     static func wait(for port: UInt16) async throws {
         let digits = String(port, radix: 16, uppercase: true)
         let peer = "0100007F:" + String(repeating: "0", count: 4 - digits.count) + digits
-        let limit = ContinuousClock.now + .seconds(60)
-        while ContinuousClock.now < limit {
-            if isThere(peer) { return }
-            try await Task.sleep(for: .milliseconds(10))
-        }
-        Issue.record("no connect to port \(port) waits for an answer")
+        try await eventually("a connect to port \(port) that waits for an answer") { isThere(peer) }
     }
 
     /// Looks at the system's table, in which 02 is SYN-SENT.

@@ -71,6 +71,7 @@ struct RolloutScene {
         var queue = [message]
         var place = 0
         while place < queue.count {
+            guard !isInVain(place) else { return giveUp() }
             var next = queue[place]
             place += 1
             keep(next)
@@ -141,7 +142,10 @@ struct RolloutScene {
 
     /// Does what the controller wants done.
     private mutating func work() {
+        var steps = 0
         while let step = director?.nextStep() {
+            steps += 1
+            guard !isInVain(steps) else { return giveUp() }
             switch step {
             case .publish(let message):
                 let isCounted = message.topic != topics.lease(of: group)
@@ -185,6 +189,9 @@ struct RolloutScene {
             work()
         }
     }
+
+    /// Whether a turn of a moment has come to more steps than a roll-out of this crowd can have in one.
+    private func isInVain(_ steps: Int) -> Bool { steps > 100_000 + 100 * crowd.agents.count }
 
     private mutating func giveUp() {
         Issue.record(
