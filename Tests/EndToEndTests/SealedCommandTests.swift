@@ -2,6 +2,7 @@ import CommandSupport
 import Foundation
 import TestSupport
 import Testing
+import Waypost
 import WaypostBackend
 
 /// A backend that must not lose a command, and whose commands must not run twice.
@@ -71,6 +72,56 @@ struct SealedCommandTests {
         }
         #expect(ledger == Self.entries)
         #expect(replies.count == 8)
+    }
+
+    /// The same command, as it is when so much of its time has gone by.
+    private func aged(_ command: SealedCommand, by milliseconds: Int64) throws -> SealedCommand {
+        var stored = try #require(
+            JSONSerialization.jsonObject(with: JSONEncoder().encode(command)) as? [String: Any])
+        stored["expires"] = command.expires - milliseconds
+        return try JSONDecoder().decode(
+            SealedCommand.self, from: JSONSerialization.data(withJSONObject: stored))
+    }
+
+    @Test func `one that has expired is sent as long as its agent still knows its reply, however it ended`()
+        async throws
+    {
+        let site = try await Site.open(["--demo", "--handler-deadline", "300"])
+        let settings = try BackendConfiguration(broker: site.broker.url, name: "shop")
+        try await WaypostBackend.Backend.with(settings) { backend in
+            let agent = backend.agent("k1")
+            func seal(_ id: String, _ lane: String, _ time: Int = 0, for lifetime: Int = 60) throws
+                -> SealedCommand
+            {
+                try agent.seal(
+                    .call("ClockService", "sleep", [time]),
+                    SendOptions(id: id, lifetime: .seconds(lifetime), lane: lane))
+            }
+            let (nap, late) = (try seal("nap", "busy", 290_000), try seal("late", "busy", for: 1))
+            let (done, gone) = (try seal("done", "free"), try seal("gone", "busy"))
+            let napping = backend.send(nap)
+            #expect(try await napping.accepted())
+            let waiting = [backend.send(late), backend.send(done), backend.send(gone)]
+            #expect(try await waiting[0].reply().code == .expired)
+            #expect(try await waiting[1].reply().code == .ok)
+            try await agent.cancel("gone")
+            #expect(try await waiting[2].reply().code == .canceled)
+            try await agent.cancel("nap")
+            #expect(try await napping.reply().code == .canceled)
+            let ends = [(late, Code.expired), (done, .ok), (gone, .canceled), (nap, .canceled)]
+            for (command, code) in ends {
+                // Its time ran out four minutes ago.
+                let left = command.expires - Int64(Date().timeIntervalSince1970 * 1_000)
+                let reply = try await backend.send(aged(command, by: left + 240_000)).reply()
+                #expect(reply.code == code && reply.isRepeated, "\(command.id)")
+                // Once it may be another command to its agent it is not sent any more.
+                await #expect {
+                    _ = try await backend.send(aged(command, by: left + 300_000)).reply()
+                } throws: { error in
+                    (error as? BackendError)?.kind == .noReply && "\(error)".contains("forgot it")
+                }
+            }
+        }
     }
 
     @Test func `a command line that is typed again with its id is the same command`() async throws {

@@ -87,7 +87,9 @@ import Waypost
         let reply = try await maps(#","history":true,"layer":"patch""#, of: harness, id: "p2")
         let list = try #require(reply.result["history"]?.arrayValue).map { try MapRevision($0) }
         #expect(list.map(\.author) == [nil, "p1"])
-        #expect(list.map(\.until) == [TurnedClock.start + 5_000, TurnedClock.start])
+        // No two have one time, though they came at one: who undoes one sees which map it was of.
+        #expect(list.map(\.from) == [TurnedClock.start + 2, TurnedClock.start + 1])
+        #expect(list.map(\.until) == [TurnedClock.start + 5_000, TurnedClock.start + 2])
         // The layer of patches as it was with the document.
         let whole = try await maps(
             #","digest":"\#(list[0].digest)","layer":"patch""#, of: harness, id: "p3")

@@ -116,6 +116,49 @@ import WaypostMessages
         try await second.close()
     }
 
+    /// What is left of a document when the next one comes.
+    @Test(arguments: [
+        // Each patch, `base>rev` or without one, and what the next with a revision must say after it.
+        (["5>6", "", "6>7"], ["5>6", "6>7", "6>7", "7>8"]),
+        (["", "5>6", "", "", "6>7"], ["5>6", "5>6", "6>7", "6>7", "6>7", "7>8"]),
+        (["5>9", "", "9>10"], ["5>6", "9>10", "9>10", "10>11"]), (["", ""], ["5>6", "5>6", "5>6"]),
+    ]) func `a patch without a rev leaves the chain of those with one as it is, also over a restart`(
+        patches: [String], next: [String]
+    ) async throws {
+        let topic = "waypost/v1/k1/map/patch"
+        let directory = NSTemporaryDirectory() + "waypost-layers-\(UUID().uuidString)"
+        var harness = try await AgentHarness(directory: directory, router: router())
+        func chain() -> String {
+            harness.agent.maps.applied.nextPatch.map { "\($0.base)>\($0.revision)" } ?? ""
+        }
+        harness.receive(map(5, "app://a", "app://b"), on: "waypost/v1/k1/map")
+        #expect(chain() == next[0])
+        for (number, patch) in patches.enumerated() {
+            let parts = patch.split(separator: ">")
+            let fields = parts.isEmpty ? "" : "\"base\":\(parts[0]),\"rev\":\(parts[1]),"
+            harness.receive(
+                """
+                {"id":"p\(number)","type":"patch",\(fields)"entries":[\
+                {"routerType":1,"orginPath":"app://x\(number)","targetPath":"app://c"}]}
+                """, on: topic)
+            #expect(harness.agent.maps.applied.refused == nil, "\(patch)")
+            #expect(chain() == next[number + 1], "\(patch)")
+            try await harness.close()
+            harness = try await AgentHarness(directory: directory, router: router())
+            #expect(chain() == next[number + 1], "\(patch), over a restart")
+            // All of them act, whatever they had.
+            for earlier in 0...number {
+                #expect(harness.agent.router.resolve("app://x\(earlier)").url == "app://c")
+            }
+        }
+        // A new map ends them; what they used stays used.
+        harness.receive(map(6, "app://a", "app://c"), on: "waypost/v1/k1/map")
+        let floor = patches.compactMap { $0.split(separator: ">").last.flatMap { Int($0) } }.max() ?? 0
+        #expect(chain() == "6>\(max(6, floor) + 1)")
+        #expect(harness.agent.router.resolve("app://x0").url == "app://x0")
+        try await harness.close()
+    }
+
     @Test func `an agent may be called patch`() async throws {
         let harness = try await AgentHarness(router: router()) { $0.agent = "patch" }
         harness.receive(map(1, "app://a", "app://b"), on: "waypost/v1/patch/map")

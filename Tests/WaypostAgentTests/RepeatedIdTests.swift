@@ -2,6 +2,7 @@ import Foundation
 import MQTTLink
 import TestSupport
 import Testing
+import Threading
 import Waypost
 import WaypostMessages
 
@@ -44,6 +45,50 @@ import WaypostMessages
         harness.link.answer { _ in .acknowledged }
         harness.link.connect(sessionPresent: true)
         try await harness.untilAllIsAcknowledged()
+        try await harness.close()
+    }
+
+    /// How a command ended, and what makes it end so.
+    @Test(arguments: [Code.ok, .expired, .canceled])
+    func `gets its reply however its command ended, for as long as a sender sends it again`(_ code: Code)
+        async throws
+    {
+        let gate = OneShotEvent()
+        let router = Router()
+        try router.register("a://slow") { _ in
+            await gate.wait()
+            return .opened()
+        }
+        let harness = try await AgentHarness(router: router)
+        func open(_ id: String) -> String {
+            #"{"id":"\#(id)","type":"open","url":"a://slow","exp":\#(TurnedClock.start + 3_600_000)}"#
+        }
+        let topic = "waypost/v1/k1/cmd/me"
+        harness.receive(open("first"), on: topic)
+        harness.receive(open("c1"), on: topic)
+        switch code {
+        case .expired: harness.clock.advance(3_600_000)
+        case .canceled: harness.receive(#"{"id":"x","type":"cancel","target":"c1"}"#, on: topic)
+        default: gate.fire()
+        }
+        #expect(try await harness.reply(to: "c1").code == code)
+        gate.fire()
+        #expect(try await harness.reply(to: "first").status != .accepted)
+        try await harness.untilAllIsAcknowledged()
+        func again(at time: Int64) async throws -> Reply {
+            harness.clock.advance(time - harness.clock.now)
+            _ = harness.agent.forgetEndedCommands(after: 0)
+            return try await harness.command(open("c1"))
+        }
+        let end = TurnedClock.start + 3_600_000 + Command.recognitionAfterExpiry
+        for time in [end - 1, end] {
+            let reply = try await again(at: time)
+            #expect(reply.code == code && reply.isDuplicate)
+            try await harness.untilAllIsAcknowledged()
+        }
+        // Long after it expired it is another command, and has expired.
+        let other = try await again(at: end + 1)
+        #expect(other.code == .expired && !other.isDuplicate)
         try await harness.close()
     }
 

@@ -50,7 +50,7 @@ extension Intake {
             sequence: sequence, topic: command.topic, id: command.id, digest: command.digest.bytes,
             payload: command.payload, correlation: command.address.correlation, trace: command.address.trace,
             received: now, expires: command.expires,
-            keepUntil: max(now + Self.minimumRecognition, command.expires + Self.recognitionAfterExpiry),
+            keepUntil: max(now + Self.minimumRecognition, command.expires + Command.recognitionAfterExpiry),
             earlierStarts: command.earlierStarts)
     }
 

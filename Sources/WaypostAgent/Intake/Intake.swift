@@ -41,10 +41,8 @@ final class Intake: Sendable {
         var isOutboxFull: @Sendable (_ sender: String) -> Bool
     }
 
-    /// A repeated id is recognised at least this long, in milliseconds.
+    /// A repeated id is recognised at least this long, in milliseconds, and ``Command/recognitionAfterExpiry``.
     static let minimumRecognition: Int64 = 15 * 60_000
-    /// And this long after the command's `exp`.
-    static let recognitionAfterExpiry: Int64 = 5 * 60_000
 
     let agent: String
     let groups: Set<String>

@@ -20,6 +20,13 @@ final class RelocationMaps: Sendable {
         /// Whether the router has another map than ``applied`` says, for a moment.
         fileprivate var isInstalling = false
         fileprivate var budget: MapBudget
+        private var lastTime: Int64 = 0
+
+        /// Of two documents in one batch the history must say which came first: no two have one time.
+        fileprivate mutating func ownTime(at now: Int64) -> Int64 {
+            lastTime = (lastTime - 1_000...lastTime).contains(now) ? lastTime + 1 : now
+            return lastTime
+        }
 
         fileprivate init(agent: String, groups: [String], rate: Int) {
             layers = MapLayers(agent: agent, groups: groups)
@@ -156,6 +163,7 @@ final class RelocationMaps: Sendable {
             return true
         }
         guard mayRead(message, on: key, for: audience, at: now) else { return true }
+        let now = state.withLock { $0.ownTime(at: now) }
         let change =
             isControl
             ? readControl(message, of: group, for: audience)

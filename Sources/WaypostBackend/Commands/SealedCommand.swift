@@ -28,8 +28,8 @@ public struct SealedCommand: Sendable, Hashable, Codable {
         payload = String(decoding: bytes, as: UTF8.self)
     }
 
-    /// Agents know an id for five minutes after its command expired; later a repetition would be a new command.
-    var forgottenAt: Int64 { expires + 5 * 60_000 }
+    /// Until then the agent knows its id, and its reply; later a repetition would be a new command.
+    var forgottenAt: Int64 { expires + Command.recognitionAfterExpiry }
 }
 
 extension Command {

@@ -48,6 +48,44 @@ package struct LayerHistory: Sendable {
     }
 }
 
+/// The documents of one agent that make up the map before its last change; decisions only.
+struct MapBefore: Equatable {
+    /// The map of its own; nil for none.
+    var own: MapRevision?
+    /// The patches over it, those of that map and of no other; nil for none.
+    var patches: MapRevision?
+    /// What it is, for people.
+    var origin: String
+
+    /// - Parameter sent: the digest of what was sent last, as the broker keeps it; nil when it keeps nothing.
+    /// - Throws: ``BackendError`` when there is nothing to undo, or when the map before is not kept.
+    init(own: LayerHistory, patches: LayerHistory, sent: String?) throws(BackendError) {
+        if let sent, sent != own.current?.digest {
+            self.own = own.current
+            self.patches = patches.current
+            origin = "\(own.current?.shown ?? "no map"): the last one sent is not in force"
+        } else if let patch = patches.current {
+            self.own = own.current
+            // Those that a map ended were of the map before that, though a patch of its own came at once.
+            self.patches = patches.previous.flatMap {
+                $0.until == patch.from && $0.until != own.current?.from ? $0 : nil
+            }
+            origin = "the map without the patch of \(Timestamp.local(patch.from))"
+        } else if let current = own.current {
+            guard own.previous != nil || own.isFirst else { throw MapUndoer.notKept(current, own.agent) }
+            self.own = own.previous
+            // A new map empties the patches.
+            self.patches = patches.previous.flatMap { $0.until == current.from ? $0 : nil }
+            origin =
+                (own.previous?.shown ?? "no map")
+                + (self.patches == nil ? "" : ", with the patches of that time")
+        } else {
+            throw BackendError(
+                .notSent, "\(own.agent) has no map of its own and no patch; there is nothing to undo")
+        }
+    }
+}
+
 /// Finds the map before the one in force.
 package struct MapUndoer {
     private let settings: BackendConfiguration
@@ -118,42 +156,20 @@ package struct MapUndoer {
         let own = LayerHistory(agent, all.filter { $0.layer == "agent" })
         let patches = LayerHistory(agent, all.filter { $0.layer == "patch" })
         let next = try Self.next(after: own.revisions.compactMap(\.revision).max() ?? 0, retained.revision)
-        func read(_ one: MapRevision?, _ layer: String) async throws -> [RelocationEntry] {
-            guard let one else { return [] }
-            return try await entries(of: one, layer, agent)
-        }
         if let revision {
             let document = try await reader.document(.revision(revision), layer: "agent", of: agent)
             return MapUndo(
                 entries: try Self.sendable(document), revision: next, origin: document.version.wire.shown)
         }
-        if let sent = retained.map, sent.digest != own.current?.digest {
-            let kept = try await read(own.current, "agent")
-            let over = try await read(patches.current, "patch")
-            return MapUndo(
-                entries: RelocationEntry.merged(kept, under: over), revision: next,
-                origin: "\(own.current?.shown ?? "no map"): the last one sent is not in force")
+        let before = try MapBefore(own: own, patches: patches, sent: retained.map?.digest)
+        func read(_ one: MapRevision?, _ layer: String) async throws -> [RelocationEntry] {
+            guard let one else { return [] }
+            return try await entries(of: one, layer, agent)
         }
-        if let patch = patches.current {
-            // The patches before belong to the same map.
-            let earlier = patches.previous.flatMap { $0.until == patch.from ? $0 : nil }
-            let own = try await read(own.current, "agent")
-            return MapUndo(
-                entries: RelocationEntry.merged(own, under: try await read(earlier, "patch")), revision: next,
-                origin: "the map without the patch of \(Timestamp.local(patch.from))")
-        }
-        guard let current = own.current else {
-            throw BackendError(
-                .notSent, "\(agent) has no map of its own and no patch; there is nothing to undo")
-        }
-        // A new map empties the patches.
-        let emptied = patches.previous.flatMap { $0.until == current.from ? $0 : nil }
-        guard own.previous != nil || own.isFirst else { throw Self.notKept(current, agent) }
-        let before = try await read(own.previous, "agent")
         return MapUndo(
-            entries: RelocationEntry.merged(before, under: try await read(emptied, "patch")), revision: next,
-            origin: (own.previous?.shown ?? "no map")
-                + (emptied == nil ? "" : ", with the patches of that time"))
+            entries: RelocationEntry.merged(
+                try await read(before.own, "agent"), under: try await read(before.patches, "patch")),
+            revision: next, origin: before.origin)
     }
 
     // MARK: A group
@@ -307,7 +323,7 @@ package struct MapUndoer {
         return newest + 1
     }
 
-    private static func notKept(_ revision: MapRevision, _ place: String) -> BackendError {
+    fileprivate static func notKept(_ revision: MapRevision, _ place: String) -> BackendError {
         BackendError(
             .notSent,
             "the map before \(revision.shown) of \(place) is not kept\(library: "; mapHistory() lists those that are", shell: "; see: waypost map history"). "

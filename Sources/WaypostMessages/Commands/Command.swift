@@ -31,6 +31,8 @@ package struct Command: Sendable, Hashable {
     /// The farthest `exp` that is honoured, and the longest `ttl`, in milliseconds from the arrival; a later `exp` is
     /// brought down to it.
     package static let maximumLifetime: Int64 = 24 * 3_600_000
+    /// How long after its `exp` an agent recognises a command that comes again, at least, in milliseconds.
+    package static let recognitionAfterExpiry: Int64 = 5 * 60_000
     /// The longest time for which a `log` command changes what is published, in milliseconds.
     package static let maximumLogDuration: Int64 = 3_600_000
     /// The most events that one `replay` publishes again, or has in its reply.
