@@ -13,7 +13,16 @@ import Waypost
     struct Border: Sendable, CustomTestStringConvertible {
         var name: String
         var limit: Int
+        /// What the page says, where that is a part of all, or what is left when others have theirs.
+        var page: Int
         var isTaken: @Sendable (Int) async throws -> Bool
+
+        init(
+            name: String, limit: Int, page: Int? = nil,
+            isTaken: @escaping @Sendable (Int) async throws -> Bool
+        ) {
+            (self.name, self.limit, self.page, self.isTaken) = (name, limit, page ?? limit, isTaken)
+        }
 
         var testDescription: String { "\(name), \(limit)" }
     }
@@ -61,15 +70,6 @@ import Waypost
         },
         Border(name: "agents of a stage", limit: 1_000_000) { RolloutStage("\($0)") != nil },
         Border(name: "per cent of a stage", limit: 100) { RolloutStage("\($0)%") != nil },
-        Border(name: "tokens of a bucket", limit: 100) { count in
-            var bucket = TokenBucket(rate: 1, burst: 100, at: 0)
-            return (0..<count).allSatisfy { _ in bucket.take(at: 0) }
-        },
-        Border(name: "tokens that come again", limit: 40) { count in
-            var bucket = TokenBucket(rate: 10, burst: 100, at: 0)
-            bucket.owe(100)
-            return (0..<count).allSatisfy { _ in bucket.take(at: 4_000) }
-        },
     ]
 
     private static func parses(_ text: String) -> Bool {
@@ -88,6 +88,12 @@ import Waypost
     @Test(arguments: read) func `what is read has the size of its limit at most`(_ border: Border)
         async throws
     {
+        try await expect(border)
+    }
+
+    @Test(arguments: held) func `what is kept, counted or waited for goes to its limit and no further`(
+        _ border: Border
+    ) async throws {
         try await expect(border)
     }
 
@@ -146,6 +152,24 @@ import Waypost
         Trial(name: "entries of a map", limit: MapDocument.maximumEntries) { agent, count, id in
             try await applies(agent, map(id, entries(count)), id)
         },
+        Trial(name: "bytes of a packet", limit: AgentLimits().packetBytes) { agent, size, id in
+            // Topic and properties have a kibibyte of it.
+            let reply = size - 1_024
+            func send(_ id: String, _ count: Int) async throws -> (bytes: Int, isOK: Bool) {
+                let before = agent.published.events.count
+                agent.receive(
+                    "{\"id\":\"\(id)\",\"type\":\"open\",\"url\":\"a://long?count=\(count)\"}",
+                    on: "waypost/v1/k1/cmd/me")
+                return try await agent.published.first("the reply to \(id)", after: before) { message in
+                    message.topic == "waypost/v1/k1/reply/me" && message.payload.count > 0
+                        ? (message.payload.count, !text(message).contains("\"code\":413")) : nil
+                }
+            }
+            // How long a reply is around its value; ids and counts of one length.
+            let around = try await send("a\(100 + (Int(id) ?? 0))", 1_000_000).bytes - 1_000_000
+            let (bytes, isOK) = try await send("b\(100 + (Int(id) ?? 0))", reply - around)
+            return isOK && bytes == reply
+        },
         Trial(name: "redirects in a row", limit: 8) { agent, count, id in
             let chain = (1...count).map { number in
                 redirect("a://r\(number)", number == count ? "a://x" : "a://r\(number + 1)")
@@ -157,6 +181,9 @@ import Waypost
     @Test func `what an agent takes has the size of its limit at most`() async throws {
         let router = Router()
         try router.register("a://x") { _ in .opened() }
+        try router.register("a://long") { context in
+            .opened(.string(String(repeating: "a", count: try context.parameters.value("count"))))
+        }
         let agent = try await AgentHarness(router: router) { $0.limits.mapRate = 0 }
         var number = 0
         for trial in Self.trials {
@@ -171,60 +198,74 @@ import Waypost
 
     // MARK: The page
 
-    /// The rows of the page's table, each with what tries it: a border above, or a test by its name.
+    /// The rows of the page's table, each with the borders that try its numbers.
     private static let rows: [String: [String]] = [
         "a command": ["bytes of a command"], "a map or a patch": ["bytes of a map", "entries of a map"],
         "nesting, keys of an object, a string": [
             "nesting of a command", "keys of parameters", "bytes of a parameter", "nesting",
-            "keys of an object",
-            "bytes of a string",
+            "keys of an object", "bytes of a string",
         ],
         "a URL": ["bytes of a URL"], "redirects in a row": ["redirects in a row"],
         "messages of one sender": [
-            "tokens of a bucket",
-            "gives a whole burst at once, then one when its time is over, and never more than a burst",
+            "messages of a sender in a second", "messages of a sender at once",
+            "messages that are read at once",
         ],
-        "events": [
-            "tokens that come again",
-            "wait for the broker up to a limit, and the oldest of the lowest level goes first",
-        ],
-        "reports on disk": [
-            "reports beyond the limit are counted exactly, and the count is reported once there is space"
-        ],
-        "ids that are remembered": ["when the table of ids is full new commands are refused"],
-        "commands that wait or run": ["gets its reply when too many commands wait"],
-        "the state file": ["one sender holds no more than its share, all together the limit"],
+        "events": ["events in a second", "events at once"],
+        "reports on disk": ["reports on disk", "bytes of reports on disk"],
+        "ids that are remembered": ["ids"],
+        "commands that wait or run": ["commands that wait", "bytes of commands that wait"],
+        "the state file": ["bytes of the state file"],
         "of ids, waiting commands, the state file and reports for one sender": [
-            "that fills its share of the ids gets BUSY, the others do not, and health is red from 80 %",
-            "fills its share of the outbox with reports and no more, and the others' commands run",
+            "ids of a sender", "commands of a sender that wait", "bytes of a sender's commands that wait",
+            "bytes of a sender on disk", "reports of a sender", "bytes of a sender's reports",
         ],
         "correlation data that is returned": ["correlation data that is returned"],
-        "starts of a command without a result": ["is no attempt when another one ends the agent"],
-        "a packet that is sent": [
-            "a result beyond the broker's limit becomes a 413 that says so, and stays one"
+        "starts of a command without a result": ["starts of a command"],
+        "a packet that is sent": ["bytes of a packet"],
+        "messages in memory that are not stored": ["bytes that are not stored"],
+        "a handler's time": ["milliseconds of a handler"],
+        "time between two attempts to connect": [
+            "milliseconds to the first attempt", "milliseconds to any attempt",
+            "milliseconds of a stable connection",
         ],
-        "messages in memory that are not stored": ["what is not stored is dropped beyond its limit"],
-        "a handler's time": ["are cancelled at their deadline though no thread for handlers is free"],
-        "time between two attempts to connect": ["full jitter spreads a thousand links over the whole delay"],
     ]
 
-    @Test func `each limit of the page's table is tried`() throws {
+    /// The numbers in a cell of the page: `64 KiB`, `2 000 entries`, `a quarter`, times in milliseconds.
+    private static func numbers(in cell: String) -> [Int] {
+        if cell == "a quarter" { return [25] }
+        return cell.matches(of: #/(\d+(?: \d{3})*(?:\.\d+)?)(?: (KiB|MiB|s\b))?/#).compactMap { match in
+            let number = Double(match.1.filter { $0 != " " }) ?? .nan
+            let unit: Double =
+                switch match.2 {
+                case "KiB": 1_024
+                case "MiB": 1_048_576
+                case "s": 1_000
+                default: 1
+                }
+            return Int(exactly: number * unit)
+        }
+    }
+
+    @Test func `each number of the page's table has its border, and is that of the border`() throws {
         let folder = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
         let page = try String(
             contentsOf: folder.deletingLastPathComponent().appendingPathComponent(
                 "Sources/WaypostAgent/WaypostAgent.docc/WireProtocol.md"), encoding: .utf8)
         let section = try #require(page.components(separatedBy: "\n## Limits\n").last)
-        let listed = section.components(separatedBy: "\n## ")[0].split(separator: "\n")
+        let cells = section.components(separatedBy: "\n## ")[0].split(separator: "\n")
             .filter { $0.hasPrefix("| ") && !$0.hasPrefix("| What ") }
-            .map { $0.split(separator: "|")[0].trimmingCharacters(in: .whitespaces) }
-        #expect(Set(listed) == Set(Self.rows.keys))
-        let borders = Set(Self.read.map(\.name) + Self.trials.map(\.name))
-        let files = FileManager.default.enumerator(at: folder, includingPropertiesForKeys: nil)
-        let texts = try (files?.allObjects ?? []).compactMap { $0 as? URL }
-            .filter { $0.pathExtension == "swift" && !$0.path.contains("BorderTests") }
-            .map { try String(contentsOf: $0, encoding: .utf8) }
-        for name in Self.rows.values.joined() where !borders.contains(name) {
-            #expect(texts.contains { $0.contains("func `\(name)`") }, "no test: \(name)")
+            .map { $0.split(separator: "|").map { $0.trimmingCharacters(in: .whitespaces) } }
+        #expect(Set(cells.map { $0[0] }) == Set(Self.rows.keys))
+        let tried = Dictionary(
+            uniqueKeysWithValues: (Self.read + Self.held).map { ($0.name, $0.page) }
+                + Self.trials.map { ($0.name, $0.limit) })
+        for cell in cells {
+            let names = try #require(Self.rows[cell[0]])
+            for name in names { #expect(tried[name] != nil, "no border: \(name)") }
+            // Each number is that of a border, and each border that of a number.
+            #expect(
+                Set(Self.numbers(in: cell[1])) == Set(names.compactMap { tried[$0] }),
+                "\(cell[0]): \(cell[1])")
         }
     }
 

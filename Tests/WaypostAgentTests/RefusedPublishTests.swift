@@ -106,7 +106,7 @@ import WaypostMessages
         let reply = try await harness.command(#"{"id":"c1","type":"open","url":"app://large"}"#)
         #expect(reply.code == .tooLarge)
         #expect(reply.detail?.contains("ended with 0 OK") == true)
-        #expect(reply.detail?.contains("1048576 can be sent") == true)
+        #expect(reply.detail?.contains("1047552 can be sent") == true)
         try await harness.close()
     }
 

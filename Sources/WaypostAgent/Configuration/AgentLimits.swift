@@ -18,6 +18,8 @@ public struct AgentLimits: Sendable, Hashable {
     ///
     /// A result that is larger becomes a 413 reply; the list of routes and batches of events are cut to it.
     public var packetBytes = 1_048_576
+    /// What the topic and the properties of a packet may take of it, in bytes.
+    static let packetOverhead = 1_024
 
     /// Bytes of replies, reports and events that the broker has not acknowledged yet, of a larger message one alone; of
     /// one sender ``senderShare`` of them.

@@ -125,7 +125,8 @@ final class Journal: Sendable {
 
     /// Why a reply of so many bytes is too large; nil when it is not.
     private func reasonToReplace(_ bytes: Int) -> String? {
-        if bytes > limits.packetBytes { return "at most \(limits.packetBytes) can be sent" }
+        let largest = limits.packetBytes - AgentLimits.packetOverhead
+        if bytes > largest { return "at most \(largest) can be sent" }
         guard bytes > Self.smallReply, store.disk.isTight(with: bytes + state.withLock(\.waitingReplyBytes))
         else {
             return nil

@@ -71,7 +71,7 @@ struct SenderShares: Sendable {
         // One that is larger than the share is taken when nothing else waits.
         if total.waiting > 0, total.waitingBytes + bytes > limit.waitingBytes { return .waitingBytes }
         if mine.waiting > 0, mine.waitingBytes + bytes > share.waitingBytes { return .waitingBytesOfSender }
-        if mine.ids > 0, mine.bytes + bytes > share.bytes { return .bytesOfSender }
+        if mine.ids > 0, mine.bytes + Self.use(of: bytes).bytes > share.bytes { return .bytesOfSender }
         return nil
     }
 

@@ -119,7 +119,7 @@ final class LinkStatus: Sendable {
     /// - Parameter packetBytes: the largest packet whatever the broker takes.
     func maximumPayload(_ packetBytes: Int) -> Int {
         let broker = current.connection?.maximumPacketSize.map { Int($0) } ?? .max
-        return max(1, min(packetBytes, broker) - 1_024)
+        return max(1, min(packetBytes, broker) - AgentLimits.packetOverhead)
     }
 
     func skipped() { state.withLock { $0.skipped += 1 } }
