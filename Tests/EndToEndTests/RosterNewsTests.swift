@@ -8,10 +8,12 @@ import WaypostMessages
 
 /// What a roster makes of presence that comes late, without a broker.
 @Suite struct RosterNewsTests {
-    private static func message(_ epoch: Int64, online: Bool, _ reason: AgentState.Reason) -> MQTTMessage {
+    private static func message(
+        _ epoch: Int64, online: Bool, _ reason: AgentState.Reason, of agent: String = "k1"
+    ) -> MQTTMessage {
         let state = AgentState(
-            isOnline: online, epoch: epoch, boot: "b", reason: reason, agent: "k1", version: "1", mqtt: 5)
-        return .json("waypost/v1/k1/state", state.encoded())
+            isOnline: online, epoch: epoch, boot: "b", reason: reason, agent: agent, version: "1", mqtt: 5)
+        return .json("waypost/v1/\(agent)/state", state.encoded())
     }
 
     private static func condition(_ messages: MQTTMessage...) -> Roster.Condition? {
@@ -33,6 +35,28 @@ import WaypostMessages
         #expect(Self.condition(birth, will) == .lost)
         #expect(Self.condition(birth, will, Self.message(8, online: true, .birth)) == .healthy)
         #expect(Self.condition(birth, Self.message(7, online: false, .shutdown)) == .stopped)
+    }
+
+    @Test func `agents that are lost with the broker are one line, and what they were`() throws {
+        func watched(_ wills: [String], pause: Int64) throws -> WatchModel {
+            var model = WatchModel(topics: .standard, filter: try LogFilter([], level: nil, tag: nil))
+            for agent in ["k1", "k2", "k3"] {
+                model.saw(Self.message(7, online: true, .birth, of: agent), now: 1_000)
+            }
+            for agent in wills { model.saw(Self.message(7, online: false, .will, of: agent), now: 2_000) }
+            model.connectionLost("no broker", now: 2_000 + pause)
+            return model
+        }
+        let model = try watched(["k1", "k2"], pause: 300)
+        #expect(!model.isConnected && model.roster.members.values.allSatisfy { $0.condition == .healthy })
+        let lines = model.lines.map(\.event.message)
+        #expect(lines.count == 4, "\(lines)")
+        #expect(lines.last?.contains("the broker ended") == true && lines.last?.contains("k1, k2") == true)
+        for (wills, pause) in [(["k1"], Int64(300)), (["k1", "k2"], 1_001)] {
+            let model = try watched(wills, pause: pause)
+            #expect(model.roster.members.values.count { $0.condition == .lost } == wills.count)
+            #expect(model.lines.count == 3 + wills.count)
+        }
     }
 
     @Test func `health tells of a connection after the will, and not of the one that the will ended`() {

@@ -125,9 +125,96 @@ import WaypostMessages
         #expect(items["agent"] == nil && items["x"] == nil)
     }
 
+    /// The values are those of a browser's `URLSearchParams`.
+    @Test(arguments: [
+        ("1+2%2B3", "1 2+3"), ("%0A%0D%00", "\n\r\0"), ("%E2%80%A8%C2%85", "\u{2028}\u{85}"),
+        ("%FF", "\u{FFFD}"),
+        ("b=c", "b=c"), ("%zz%", "%zz%"), ("1;b=2", "1;b=2"), ("%EF%BB%BFx", "\u{FEFF}x"), ("%2525", "%25"),
+        ("%ed%a0%80", "\u{FFFD}\u{FFFD}\u{FFFD}"), ("%26%3D%23", "&=#"), ("+\u{301}", " \u{301}"),
+        ("x&a\u{301}=y", "x"), ("=", "="),
+    ]) func `a query is taken apart at its own marks`(_ text: String, _ value: String) {
+        let found = QueryItems(query: "a=\(text)&z=1")
+        #expect(found["a"].map { Array($0.utf8) } == Array(value.utf8))
+        #expect(found["z"] == "1")
+    }
+
     @Test func `what comes and goes stands in the time line`() {
         let events = state([online("k1"), lost("k1"), online("k1", epoch: 2)]).timeline(of: "k1")
         #expect(events.map(\.title) == ["lost", "healthy"])
+    }
+
+    /// What is told, the message that tells it an hour later, and the time that stands in the time line for it.
+    @Test func `each event of the time line has the time that its message speaks of`() {
+        var state = state([online("k1"), health("k1")])
+        let (told, later) = (now + 60_000, now + 3_660_000)
+        func json(_ message: MQTTMessage, _ change: (inout [String: JSONValue]) -> Void) -> MQTTMessage {
+            var object = message.json?.objectValue ?? [:]
+            change(&object)
+            return self.message(message.topic, JSONValue.object(object).serialized())
+        }
+        let map: JSONValue = [
+            "layers": [["layer": "agent", "rev": 3, "digest": "sha256:a", "at": .int(told + 3)]]
+        ]
+        let failure = json(failure("k1", id: "f1")) {
+            $0["at"] = .int(told + 1)
+            $0["first"] = .int(told + 1)
+            $0["last"] = .int(told + 1)
+        }
+        let red = json(health("k1", red: "no space left")) { $0["at"] = .int(told + 2) }
+        for message in [failure, red, message(topics.applied(of: "k1"), map.serialized())] {
+            see(&state, message, now: later)
+        }
+        let events = state.timeline(of: "k1")
+        #expect(events.map(\.kind) == [.failure, .health, .map], "\(events)")
+        #expect(events.map(\.time) == [told + 1, told + 2, told + 3])
+        // And so has the end of a command, whose reply is repeated to who asks again.
+        state.sends("c1", to: "k1", "open", nil, as: "web", now: now)
+        let reply: JSONValue = [
+            "id": "c1", "type": "reply", "status": "ok", "code": 0, "name": "OK", "dup": true,
+            "at": .int(told),
+        ]
+        see(&state, message(topics.reply(of: "k1", to: "web"), reply.serialized()), now: later)
+        #expect(state.commands.command("c1", of: "k1")?.ended == told)
+    }
+
+    @Test func `agents that are lost with the broker are not known, and what they were is shown`() {
+        func after(_ wills: [String], pause: Int64) -> FleetState {
+            var state = state(["k1", "k2", "k3"].flatMap { [online($0), health($0)] })
+            for agent in wills { see(&state, lost(agent), now: now + 1_000) }
+            for news in inbox.connectionLost(at: now + 1_000 + pause) {
+                state.take(news, now: now + 1_000 + pause)
+            }
+            return state
+        }
+        let state = after(["k1", "k2"], pause: 200)
+        #expect(state.problems == 0 && state.rows.values.allSatisfy { $0.summary.condition == .healthy })
+        #expect(state.timeline(of: "k1").map(\.title) == ["not known"])
+        #expect(state.timeline(of: "k1").last?.detail.contains("the broker ended") == true)
+        #expect(state.timeline(of: "k3").isEmpty)
+        // One alone, and those that went some seconds earlier, are lost.
+        for (wills, pause) in [(["k1"], Int64(200)), (["k1", "k2"], 1_001)] {
+            inbox = FleetInbox(topics: .standard)
+            let state = after(wills, pause: pause)
+            #expect(state.problems == wills.count)
+            #expect(wills.allSatisfy { state.timeline(of: $0).map(\.title) == ["lost"] })
+        }
+    }
+
+    @Test func `of a map that only health names it is not said that all of it is in force`() {
+        var object = health("k1").json?.objectValue ?? [:]
+        object["map"] = ["layers": [["layer": "agent", "rev": 3]], "refused": .null]
+        var state = state([
+            online("k1"), message(topics.health(of: "k1"), JSONValue.object(object).serialized()),
+        ])
+        func layer() -> JSONValue? { state.agentJSON("k1", asOf: now, now: now)["maps"]?[0] }
+        func use() -> JSONValue? { state.mapsJSON(asOf: now)["layers"]?[0]?["revisions"]?[0] }
+        #expect(layer()?["revision"] == 3 && layer()?["inactive"] == .null && layer()?["state"] == .null)
+        #expect(use()?["agents"] == 1 && use()?["inactive"] == .null)
+        let map: JSONValue = [
+            "layers": [["layer": "agent", "rev": 3, "digest": "sha256:a", "at": .int(now)]]
+        ]
+        see(&state, message(topics.applied(of: "k1"), map.serialized()), now: now)
+        #expect(layer()?["inactive"] == 0 && layer()?["state"] == "active" && use()?["inactive"] == 0)
     }
 
     @Test func `health that says the same changes nothing that a list shows`() {

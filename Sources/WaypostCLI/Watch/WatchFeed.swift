@@ -60,7 +60,7 @@ struct WatchFeed {
                     }
                 }
             } catch let error as BackendError {
-                state.change { ($0.model.link, $0.model.isConnected) = (error.wording.shell, false) }
+                state.change { $0.model.connectionLost(error.wording.shell) }
                 if error.kind != .noBroker { return await session.close() }
             } catch {
                 return await session.close()

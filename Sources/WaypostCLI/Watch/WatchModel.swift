@@ -63,9 +63,9 @@ struct WatchModel: Sendable {
             }
         case .state:
             let before = roster.members[agent]?.isOnline
-            roster.saw(message)
-            if !message.retain, let line = presence(of: agent, before: before) { add(line) }
-        case .health, .applied: roster.saw(message)
+            roster.saw(message, now: now)
+            if !message.retain, let line = presence(of: agent, before: before, now: now) { add(line) }
+        case .health, .applied: roster.saw(message, now: now)
         case .reply:
             guard let json = message.json, let reply = try? Reply(json) else { return }
             if reply.id == ping, reply.code == .ok { roster.answered(agent, reply.result) }
@@ -88,17 +88,43 @@ struct WatchModel: Sendable {
     /// The answer to this command has the health of an agent.
     mutating func asked(health id: String) { ping = id }
 
+    /// The connection ended: agents that were lost with it, because the broker ended, are one line.
+    mutating func connectionLost(_ reason: String, now: Int64 = WallClock.now()) {
+        (link, isConnected) = (reason, false)
+        let agents = roster.connectionLost(at: now)
+        guard let first = agents.first else { return }
+        let gone = Set(agents)
+        // Theirs are among the last.
+        for place in lines.indices.suffix(2 * gone.count + Self.maximumReordering).reversed()
+        where gone.contains(lines[place].agent) && lines[place].isLoss(since: now - Roster.brokersEnd) {
+            lines.remove(at: place)
+        }
+        add(
+            LogLine(
+                agent: first,
+                event: Self.news(
+                    "the broker ended, and with it the connections of \(agents.named): how they are is not known",
+                    .warning, at: now), source: []))
+    }
+
+    fileprivate static let presenceTag = "Presence"
+
+    private static func news(_ text: String, _ level: LogLevel, at now: Int64) -> LogEvent {
+        LogEvent(
+            time: now, level: level, tag: presenceTag, boot: "", sequence: 0, process: 0, thread: 0,
+            message: text)
+    }
+
     /// The line that says that an agent came or went; nil when it did neither.
-    private func presence(of agent: String, before: Bool?) -> LogLine? {
+    private func presence(of agent: String, before: Bool?, now: Int64) -> LogLine? {
         guard let member = roster.members[agent], let isOnline = member.isOnline, isOnline != before else {
             return nil
         }
         let how = isOnline ? "online" : member.isStopped ? "shut down" : "lost: its connection ended"
         let last = isOnline ? nil : member.state?.last?.text
-        let event = LogEvent(
-            time: WallClock.now(), level: isOnline || member.isStopped ? .info : .warning, tag: "Presence",
-            boot: "", sequence: 0, process: 0, thread: 0,
-            message: "\(agent) is \(how)\(last.map { "; \($0)" } ?? "")")
+        let event = Self.news(
+            "\(agent) is \(how)\(last.map { "; \($0)" } ?? "")",
+            isOnline || member.isStopped ? .info : .warning, at: now)
         return LogLine(agent: agent, event: event, source: [])
     }
 
@@ -141,6 +167,12 @@ struct WatchModel: Sendable {
 }
 
 extension LogLine {
+    /// Whether it says that its agent was lost, and not before that time.
+    fileprivate func isLoss(since time: Int64) -> Bool {
+        event.tag == WatchModel.presenceTag && event.boot.isEmpty && event.level == .warning
+            && event.time >= time
+    }
+
     /// The line as a screen needs it: without its source, and not longer than a screen is wide.
     fileprivate var cut: LogLine {
         var line = self

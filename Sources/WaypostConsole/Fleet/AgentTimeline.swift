@@ -69,12 +69,24 @@ struct AgentTimeline: Sendable {
             last.detail == event.detail, last.ref == event.ref
         {
             events[events.count - 1].count.add(clamping: event.count)
-            events[events.count - 1].time = event.time
+            events[events.count - 1].time = max(last.time, event.time)
             return
         }
         if events.count >= Self.capacity { forget(Self.capacity / 4) }
-        events.append(event)
+        // What is told late has its own time.
+        let place = events.lastIndex { $0.time <= event.time }.map { $0 + 1 } ?? 0
+        events.insert(event, at: place)
         weight += event.weight
+    }
+
+    /// Takes back the last event when it has this title, and says another in its place.
+    mutating func withdraw(_ event: TimelineEvent, inPlaceOf title: String) {
+        defer { assert(isConsistent) }
+        if let last = events.last, last.kind == event.kind, last.title == title {
+            weight -= last.weight
+            events.removeLast()
+        }
+        add(event)
     }
 
     /// Forgets the oldest events.
@@ -99,10 +111,17 @@ struct AgentTimelines: Sendable {
 
     subscript(agent: String) -> [TimelineEvent] { byAgent[agent]?.events ?? [] }
 
-    mutating func add(_ event: TimelineEvent, of agent: String) {
+    mutating func add(_ event: TimelineEvent, of agent: String) { change(agent) { $0.add(event) } }
+
+    /// As in ``AgentTimeline/withdraw(_:inPlaceOf:)``.
+    mutating func withdraw(_ event: TimelineEvent, inPlaceOf title: String, of agent: String) {
+        change(agent) { $0.withdraw(event, inPlaceOf: title) }
+    }
+
+    private mutating func change(_ agent: String, _ change: (inout AgentTimeline) -> Void) {
         defer { assert(bytes >= 0) }
         let before = weight(of: agent)
-        byAgent[agent, default: AgentTimeline()].add(event)
+        change(&byAgent[agent, default: AgentTimeline()])
         bytes += weight(of: agent) - before
         guard bytes > maximumBytes else { return }
         byAgent = byAgent.compactMapValues { timeline in

@@ -36,21 +36,34 @@ struct FleetInbox: Sendable {
         return (news.isEmpty ? [.spoke] : news).map { .agent(agent, isOwnWord: isOwnWord, $0) }
     }
 
+    /// The connection ended: what that tells of agents that were lost just before.
+    mutating func connectionLost(at now: Int64) -> [FleetNews] {
+        let agents = roster.connectionLost(at: now)
+        return agents.compactMap { agent in
+            presence(of: agent, now: now).map {
+                .agent(agent, isOwnWord: false, .lostWithBroker($0, others: agents.count - 1))
+            }
+        }
+    }
+
+    private func presence(of agent: String, now: Int64) -> AgentPresence? {
+        roster.members[agent].map {
+            AgentPresence(member: $0, summary: AgentSummary(agent, $0, now: now).shortened)
+        }
+    }
+
     private mutating func news(
         _ message: MQTTMessage, of agent: String, _ content: OutboundTopic, now: Int64
     ) -> [AgentNews] {
         switch content {
         case .state, .health, .applied:
             roster.saw(message, now: now)
-            let presence = roster.members[agent].map {
-                AgentPresence(member: $0, summary: AgentSummary(agent, $0, now: now).shortened)
-            }
-            return [.presence(presence, isHealth: content == .health)]
+            return [.presence(presence(of: agent, now: now), isHealth: content == .health)]
         case .log: return news(LogLines(events: message.payload, from: agent), now: now)
         case .failure:
             let found = LogLines(failure: message.payload, from: agent)
             return unread(found) + found.lines.compactMap { failure($0, message, now: now) }
-        case .reply: return message.json.flatMap(ending).map { [$0] } ?? []
+        case .reply: return message.json.flatMap { ending($0, of: agent, now: now) }.map { [$0] } ?? []
         case .routes, .contract, .navigation: return []
         }
     }
@@ -75,9 +88,8 @@ struct FleetInbox: Sendable {
         let news = reports.news(of: report, line.agent)
         guard news.count > 0 else { return nil }
         report.count = news.count
-        // It tells of the time since it was told last: by a correct clock, and never of what is still to come.
-        let error = roster.clockError(of: line.agent, now: now)
-        func moment(_ time: Int64) -> Int64 { time == 0 ? now : min(time.subtracting(clamping: error), now) }
+        // It tells of the time since it was told last.
+        func moment(_ time: Int64) -> Int64 { self.moment(time, of: line.agent, now: now) }
         let last = moment(report.last)
         var line = corrected(line, now: now)
         line.event.tag = report.origin.rawValue.prefix(1).uppercased() + report.origin.rawValue.dropFirst()
@@ -85,7 +97,12 @@ struct FleetInbox: Sendable {
             report, from: min(moment(news.after ?? report.first), last), through: last, line.shortened)
     }
 
-    private func ending(_ reply: JSONValue) -> AgentNews? {
+    /// The time that a message speaks of, by a correct clock, and never of what is still to come; now where it says none.
+    private func moment(_ time: Int64, of agent: String, now: Int64) -> Int64 {
+        time == 0 ? now : min(time.subtracting(clamping: roster.clockError(of: agent, now: now)), now)
+    }
+
+    private func ending(_ reply: JSONValue, of agent: String, now: Int64) -> AgentNews? {
         guard let id = reply["id"]?.stringValue, Name.isValid(id),
             let status = reply["status"]?.stringValue, status != "accepted"
         else { return nil }
@@ -93,6 +110,8 @@ struct FleetInbox: Sendable {
             Code(
                 number: Int(clamping: $0), name: reply["name"]?.stringValue?.cut(to: SeenText.name) ?? "?")
         }
-        return .ended(id: id, code, detail: reply["detail"]?.stringValue?.cut(to: SeenText.detail))
+        return .ended(
+            id: id, code, detail: reply["detail"]?.stringValue?.cut(to: SeenText.detail),
+            at: moment(reply["at"]?.time ?? 0, of: agent, now: now))
     }
 }

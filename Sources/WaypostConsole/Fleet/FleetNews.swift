@@ -18,12 +18,15 @@ enum AgentNews: Sendable {
     case spoke
     /// How it is; nil when it is known no more.
     case presence(AgentPresence?, isHealth: Bool)
+    /// It was said to be lost when the broker ended, with so many others: how it is now is not known, and this is how it
+    /// was.
+    case lostWithBroker(AgentPresence, others: Int)
     /// Events that did not come before, by a correct clock.
     case lines([LogLine])
     /// A failure, as often as it was not told before, between two times by a correct clock; and as a line.
     case failure(FailureReport, from: Int64, through: Int64, LogLine)
-    /// How a command ended.
-    case ended(id: String, Code?, detail: String?)
+    /// How a command ended, and when by a correct clock.
+    case ended(id: String, Code?, detail: String?, at: Int64)
     /// Events or reports that can't be read.
     case unread(Int)
 }
@@ -32,4 +35,9 @@ enum AgentNews: Sendable {
 struct AgentPresence: Sendable {
     var member: Roster.Member
     var summary: AgentSummary
+
+    /// When the newest of its maps was put in force, by a correct clock; nil when that is not known.
+    var mapTime: Int64? {
+        member.map?.layers.map(\.at).max().map { $0.adding(clamping: summary.clockLag ?? 0) }
+    }
 }

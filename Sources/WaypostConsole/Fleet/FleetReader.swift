@@ -73,6 +73,7 @@ final class FleetReader: Service {
                 return
             } catch {
                 let now = WallClock.now()
+                for news in inbox.connectionLost(at: now) { state.withLock { $0.take(news, now: now) } }
                 state.withLock { $0.connectionLost(at: now) }
                 connectionState.withLock { connection in
                     if connection.broker != nil { connection.since = now }

@@ -82,11 +82,20 @@ struct FleetState: Sendable {
         case .spoke: break
         case .presence(let presence, let isHealth):
             take(presence, of: agent, isHealth: isHealth, heard: heard, now: now)
+        case .lostWithBroker(let presence, let others):
+            timelines.withdraw(
+                TimelineEvent(
+                    time: now, kind: .state, title: "not known",
+                    detail:
+                        "the broker ended, and with it the connections of \(others.counted("other agent"))",
+                    tone: .warn), inPlaceOf: Roster.Condition.lost.word, of: agent)
+            show(presence, of: agent, heard: nil)
         case .lines(let lines): for line in lines { take(event: line, now: now) }
         case .failure(let report, let first, let last, let line):
             failures.add(report, of: agent, from: first, through: last)
-            take(report, line, now: now)
-        case .ended(let id, let code, let detail): ended(id, of: agent, code, detail, now: now)
+            take(report, line, last: last, now: now)
+        case .ended(let id, let code, let detail, let time):
+            ended(id, of: agent, code, detail, at: time, now: now)
         case .unread(let count): unread.add(clamping: Int64(count))
         }
     }
@@ -96,20 +105,18 @@ struct FleetState: Sendable {
     private mutating func take(
         _ presence: AgentPresence?, of agent: String, isHealth: Bool, heard: Int64?, now: Int64
     ) {
-        let before = rows[agent]?.summary
-        members[agent] = presence?.member
-        guard let summary = presence?.summary else {
+        guard let presence else {
+            members[agent] = nil
             if let row = rows.removeValue(forKey: agent) {
                 if row.summary.condition.isTrouble { problems -= 1 }
                 changed(agent)
             }
             return
         }
-        rows[agent] = Row(summary: summary, heard: heard ?? rows[agent]?.heard)
-        problems += (summary.condition.isTrouble ? 1 : 0) - (before?.condition.isTrouble == true ? 1 : 0)
-        guard before.map({ !$0.saysTheSame(as: summary) }) ?? true else { return }
-        changed(agent)
-        guard let before else { return }
+        let summary = presence.summary
+        guard let before = show(presence, of: agent, heard: heard) else { return }
+        // What the message tells of is not of when it came: it may have waited, at the agent or at the broker.
+        let time = min(isHealth ? summary.asOf ?? now : summary.since ?? now, now)
         if before.condition != summary.condition || before.state != summary.state {
             let tone: TimelineEvent.Tone =
                 switch summary.condition {
@@ -120,13 +127,13 @@ struct FleetState: Sendable {
             note(
                 agent,
                 TimelineEvent(
-                    time: now, kind: isHealth ? .health : .state,
+                    time: time, kind: isHealth ? .health : .state,
                     title: summary.condition.word, detail: summary.problem, tone: tone))
         } else if before.problem != summary.problem {
             note(
                 agent,
                 TimelineEvent(
-                    time: now, kind: .health, title: summary.problem.isEmpty ? "problem is over" : "problem",
+                    time: time, kind: .health, title: summary.problem.isEmpty ? "problem is over" : "problem",
                     detail: summary.problem.isEmpty ? before.problem : summary.problem,
                     tone: summary.problem.isEmpty ? .ok : .warn))
         }
@@ -134,14 +141,28 @@ struct FleetState: Sendable {
             note(
                 agent,
                 TimelineEvent(
-                    time: now, kind: .state, title: "version",
+                    time: time, kind: .state, title: "version",
                     detail: "\(before.version) → \(summary.version)"))
         }
         if before.map != summary.map, before.map != "?" {
             note(
                 agent,
-                TimelineEvent(time: now, kind: .map, title: "map", detail: "\(before.map) → \(summary.map)"))
+                TimelineEvent(
+                    time: min(presence.mapTime ?? now, now), kind: .map, title: "map",
+                    detail: "\(before.map) → \(summary.map)"))
         }
+    }
+
+    /// Puts what is known of an agent into the list; returns what was there when it said something else.
+    @discardableResult
+    private mutating func show(_ presence: AgentPresence, of agent: String, heard: Int64?) -> AgentSummary? {
+        let (before, summary) = (rows[agent]?.summary, presence.summary)
+        members[agent] = presence.member
+        rows[agent] = Row(summary: summary, heard: heard ?? rows[agent]?.heard)
+        problems += (summary.condition.isTrouble ? 1 : 0) - (before?.condition.isTrouble == true ? 1 : 0)
+        guard before.map({ !$0.saysTheSame(as: summary) }) ?? true else { return nil }
+        changed(agent)
+        return before
     }
 
     private mutating func changed(_ agent: String) {
@@ -172,12 +193,12 @@ struct FleetState: Sendable {
         }
     }
 
-    private mutating func take(_ report: FailureReport, _ line: LogLine, now: Int64) {
+    private mutating func take(_ report: FailureReport, _ line: LogLine, last: Int64, now: Int64) {
         let title = "\(report.code.number) \(report.code.name)"
         note(
             line.agent,
             TimelineEvent(
-                time: now, kind: .failure, title: title, detail: report.detail, tone: .bad, ref: report.ref,
+                time: last, kind: .failure, title: title, detail: report.detail, tone: .bad, ref: report.ref,
                 code: report.code.number, url: report.url, count: report.count))
         if let ref = report.ref {
             commands.note(ref, of: line.agent, at: now) { command in
@@ -194,12 +215,12 @@ struct FleetState: Sendable {
     // MARK: Commands
 
     private mutating func ended(
-        _ id: String, of agent: String, _ code: Code?, _ detail: String?, now: Int64
+        _ id: String, of agent: String, _ code: Code?, _ detail: String?, at time: Int64, now: Int64
     ) {
         // Not a question of the console's own: it did nothing there.
         guard commands.command(id, of: agent) != nil else { return }
         commands.note(id, of: agent, at: now) { command in
-            (command.ended, command.code, command.detail) = (now, code, detail)
+            (command.ended, command.code, command.detail) = (time, code, detail)
         }
     }
 

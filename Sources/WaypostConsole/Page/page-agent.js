@@ -147,7 +147,7 @@ export class AgentPage extends Page {
         ['Version', row.version, health ? `MQTT ${health.mqtt}${isGone ? '' : `, up ${duration(health.uptime)}`}`
             : null],
         ['Maps', row.map, agent.maps.some(({ inactive }) => inactive)
-            ? `${agent.maps.reduce((sum, { inactive }) => sum + inactive, 0)} entries not in force` : null],
+            ? `${agent.maps.reduce((sum, { inactive }) => sum + (inactive ?? 0), 0)} entries not in force` : null],
         ['Groups', row.groups.length ? row.groups.map((group) => `@${group}`).join(' ') : 'none'],
         ['Failures, 1 h', spark],
         log ? ['Log level', badge('warn', `${log.level}${log.tag ? ` of ${log.tag}` : ''}`, 'log'),

@@ -13,8 +13,8 @@
  */
 /**
  * @typedef {{ agent: string, condition: Condition, state: string, since: number | null, sinceAtLeast: boolean,
- *   version: string, map: string, heard: number | null, groups: string[], problem: string, failures: (number | null)[],
- *   failuresPerMinute: number }} AgentRow
+ *   version: string, map: string, heard: number | null, groups: string[], problem: string, failures: (number | null)[]
+ * }} AgentRow
  */
 /** @typedef {{ text: string, condition: Condition, count: number, agents: string[], since: number | null }} Problem */
 /**
@@ -31,7 +31,7 @@
  *   health: { asOf: number, status: string, checks: Check[], limits: { name: string, value: unknown, text: string }[],
  *     uptime: number, mqtt: string, epoch: number } | null,
  *   log: LogLevel | null, refused: RefusedMap | null, held: unknown[],
- *   maps: { layer: string, revision: number | null, active: number, inactive: number, state: string }[] }} Agent
+ *   maps: { layer: string, revision: number | null, inactive: number | null, state: string | null }[] }} Agent
  */
 /**
  * @typedef {{ t: number, kind: string, title: string, detail: string, tone: Tone, ref: string | null,
@@ -62,7 +62,7 @@
  *   until: number | null, bytes: number, added: number, removed: number, changed: number }} Version
  */
 /**
- * @typedef {{ layer: string, revisions: { revision: number, agents: number, inactive: number, sample: string[] }[],
+ * @typedef {{ layer: string, revisions: { revision: number, agents: number, inactive: number | null, sample: string[] }[],
  *   refused: { revision: number, code: number | string, name: string, detail: string, agents: number,
  *     sample: string[] }[] }} FleetLayer
  */

@@ -56,13 +56,14 @@ extension FleetState {
     private static func layersJSON(of member: Roster.Member) -> JSONValue {
         .array(
             member.layers.map { layer in
-                let inactive = (member.map?.inactive ?? []).count { $0.layer == layer.name }
+                // Health alone does not say it.
+                let inactive = member.map.map { $0.inactive.count { $0.layer == layer.name } }
                 return [
                     "layer": .string(layer.name), "revision": .init(layer.revision),
                     "at": layer.at == 0 ? .null : .int(layer.at),
                     "digest": layer.digest.isEmpty ? .null : .string(layer.digest),
-                    "inactive": .int(Int64(inactive)),
-                    "state": .string(inactive == 0 ? "active" : "inactive"),
+                    "inactive": .init(inactive.map(Int64.init)),
+                    "state": .init(inactive.map { $0 == 0 ? "active" : "inactive" }),
                 ]
             })
     }
@@ -88,15 +89,17 @@ extension FleetState {
     func mapsJSON(asOf: Int64) -> JSONValue {
         struct Use {
             var agents = 0
-            var inactive = 0
+            /// Of those that say it; nil when none does.
+            var inactive: Int?
             var sample: [String] = []
-            mutating func add(_ agent: String) {
+            mutating func add(_ agent: String, isInactive: Bool? = nil) {
                 agents += 1
+                if let isInactive { inactive = (inactive ?? 0) + (isInactive ? 1 : 0) }
                 if sample.count < 5 { sample.append(agent) }
             }
             var members: [String: JSONValue] {
                 [
-                    "agents": .int(Int64(agents)), "inactive": .int(Int64(inactive)),
+                    "agents": .int(Int64(agents)), "inactive": .init(inactive.map(Int64.init)),
                     "sample": .array(sample.sorted().map(JSONValue.string)),
                 ]
             }
@@ -109,10 +112,10 @@ extension FleetState {
         var inForce: [String: [Int64?: Use]] = [:]
         var refused: [String: [Refusal: Use]] = [:]
         for (agent, member) in members {
-            let idle = Set((member.map?.inactive ?? []).map(\.layer))
+            let idle = member.map.map { Set($0.inactive.map(\.layer)) }
             for layer in member.layers {
-                inForce[layer.name, default: [:]][layer.revision, default: Use()].add(agent)
-                if idle.contains(layer.name) { inForce[layer.name]?[layer.revision]?.inactive += 1 }
+                inForce[layer.name, default: [:]][layer.revision, default: Use()]
+                    .add(agent, isInactive: idle?.contains(layer.name))
             }
             if let one = member.mapSummary?.refused {
                 let key = Refusal(revision: one.revision, code: one.code, detail: one.detail.cut(to: 300))

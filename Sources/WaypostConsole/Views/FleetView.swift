@@ -104,7 +104,6 @@ struct FleetView: Sendable {
     static func json(of row: FleetState.Row, _ state: FleetState, now: Int64) -> JSONValue {
         let summary = row.summary
         let minutes = state.failures.minutes(of: summary.agent, at: now)
-        let recent = minutes.map { Double($0.suffix(5).reduce(0, +)) / 5 } ?? 0
         return [
             "agent": .string(summary.agent), "condition": .string(summary.condition.key),
             "state": .string(summary.state), "since": .init(summary.since),
@@ -112,7 +111,7 @@ struct FleetView: Sendable {
             "map": .string(summary.map), "heard": .init(row.heard ?? summary.asOf),
             "groups": .array(summary.groups.map(JSONValue.string)),
             "problem": .string(summary.problemText(now)),
-            "failures": state.json(ofMinutes: minutes ?? [], at: now), "failuresPerMinute": .double(recent),
+            "failures": state.json(ofMinutes: minutes ?? [], at: now),
         ]
     }
 

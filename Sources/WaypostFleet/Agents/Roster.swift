@@ -61,6 +61,15 @@ package struct Roster: Sendable {
     private let maximumMembers: Int
     private let maximumBytes: Int
     private var bytes = 0
+    /// What those were that were lost a moment ago: perhaps it is the broker that ends.
+    private var beforeWills: [String: Member] = [:]
+    /// When the last of them was lost.
+    private var lastWill: Int64 = .min
+
+    /// A broker that ends sends the wills of all agents, and is gone itself within this time, in milliseconds.
+    package static let brokersEnd: Int64 = 1_000
+    /// Of more agents that are lost at once none is taken back.
+    private static let maximumWills = 10_000
 
     /// - Parameters:
     ///   - maximumMembers: further agents are not kept; more than one broker serves.
@@ -106,6 +115,7 @@ package struct Roster: Sendable {
                 state.isNews(after: members[agent]?.state)
             else { return }
             let before = members[agent]
+            if !message.isRetained, state.reason == .will { noteWill(of: agent, now: now) }
             members[agent]?.state = state
             members[agent]?.hasSpoken = state.isOnline
             // Each connection that fails leaves a will, and changes nothing of since when the agent is lost.
@@ -135,6 +145,40 @@ package struct Roster: Sendable {
             members[agent]?.mapBytes = size
         case .reply, .log, .failure, .routes, .contract, .navigation:
             break
+        }
+    }
+
+    private mutating func noteWill(of agent: String, now: Int64) {
+        if now.subtracting(clamping: lastWill).magnitude > Self.brokersEnd { beforeWills = [:] }
+        lastWill = now
+        guard let member = members[agent], member.isOnline == true, beforeWills.count < Self.maximumWills
+        else { return }
+        beforeWills[agent] = beforeWills[agent] ?? member
+    }
+
+    /// Our own connection ended.
+    ///
+    /// Where several agents were lost in that very moment, it is the broker that has gone, and of
+    /// none of them is it known whether it has: they are again what they were.
+    ///
+    /// - Returns: their names, in order.
+    package mutating func connectionLost(at now: Int64) -> [String] {
+        defer { beforeWills = [:] }
+        guard beforeWills.count > 1, now.subtracting(clamping: lastWill).magnitude <= Self.brokersEnd else {
+            return []
+        }
+        return beforeWills.keys.sorted().filter { agent in
+            guard let before = beforeWills[agent], let member = members[agent], member.isOnline == false
+            else {
+                return false
+            }
+            bytes += before.stateBytes - member.stateBytes
+            members[agent]?.state = before.state
+            members[agent]?.stateJSON = before.stateJSON
+            members[agent]?.stateBytes = before.stateBytes
+            members[agent]?.seenAt = before.seenAt
+            members[agent]?.hasSpoken = before.hasSpoken
+            return true
         }
     }
 
