@@ -50,4 +50,6 @@ test('a value with white space or a quote is found again', () => {
 test('the term of a key is replaced, and the others stay', () => {
   assert.equal(replaceTerm('tag:a level:W -level:F x', 'level', 'level:E'), 'tag:a -level:F x level:E');
   assert.equal(replaceTerm('level:W', 'level', ''), '');
+  assert.equal(replaceTerm('message:"a  b" level:W\ttag:c', 'level', 'level:E'), 'message:"a  b" tag:c level:E');
+  assert.equal(replaceTerm('level:W message:"a\u2028 \u00a0b\ufeff"', 'level', ''), 'message:"a\u2028 \u00a0b\ufeff"');
 });

@@ -33,3 +33,22 @@ test('a line ends at its end, whatever other characters an expression takes for 
   assert.deepEqual(new EventParser().push(frame), [{ event: 'log', data: '{"m":"a\u2028b\u2029c\u0085d"}', id: '7' }]);
   assert.deepEqual(new EventParser().push('data\ndata:\ndata:  x\n\n'), [{ event: 'message', data: '\n\n x', id: null }]);
 });
+
+// What stands between two words, and whether a line of the stream ends there.
+for (const [mark, ends] of [['\n', true], ['\r\n', true], ['\r', true], ['\u2028', false], ['\u2029', false],
+  ['\u0085', false], ['\v', false], ['\f', false], ['\0', false], ['\ufeff', false], ['\ufffd', false], ['+', false],
+  ['%0A', false], ['\u001e', false]]) {
+  test(`${JSON.stringify(mark)} ${ends ? 'ends a line' : 'stands in a line'}, wherever the stream is cut`, () => {
+    const text = `data: one${mark}${ends ? 'data: ' : ''}two${ends ? mark : '\n'}id: 7${ends ? mark + mark : '\n\n'}data: last\n\n`;
+    const wanted = [{ event: 'message', data: ends ? 'one\ntwo' : `one${mark}two`, id: '7' },
+      { event: 'message', data: 'last', id: null }];
+    for (let cut = 0; cut <= text.length; cut += 1) {
+      const parser = new EventParser();
+      assert.deepEqual([...parser.push(text.slice(0, cut)), ...parser.push(text.slice(cut))], wanted, `cut at ${cut}`);
+    }
+  });
+}
+
+test('an event whose end has not come is no event', () => {
+  for (const text of ['data: x', 'data: x\n', 'data: x\r']) assert.deepEqual(new EventParser().push(text), []);
+});

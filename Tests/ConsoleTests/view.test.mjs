@@ -32,3 +32,16 @@ test('the token is taken out of the address wherever it stands', () => {
   assert.deepEqual(takeToken('#/log?q=mytoken=abc'), { token: null, hash: '#/log?q=mytoken=abc' });
   assert.deepEqual(takeToken('#/fleet'), { token: null, hash: '#/fleet' });
 });
+
+test('no character of a name or of an option changes the address or what is read from it', () => {
+  const marks = ['\n', '\r\n', '\r', '\u2028', '\u0085', '\0', '\ufeff', '+', '%2B', '%', ' ', '&', '=', '#', '?', '/', '"', "'",
+    '\u202e', '\u0301', '\u{e0001}', '😀'];
+  for (const mark of marks) {
+    for (const text of [mark, `a${mark}`, `${mark}b`, `a${mark}b`]) {
+      const view = { page: 'log', name: text, options: { q: text, token: text } };
+      const hash = viewHash(view.page, view.name, view.options);
+      assert.deepEqual(readView(hash), view, JSON.stringify(text));
+      assert.match(hash, /^#[!-~]*$/, JSON.stringify(text));
+    }
+  }
+});

@@ -6,6 +6,7 @@ import Waypost
 import WaypostBackend
 import WaypostMessages
 
+@testable import DemoFeatures
 @testable import WaypostCLI
 @testable import WaypostTools
 
@@ -58,6 +59,115 @@ import WaypostMessages
         #expect(LogLines(failure: Array("{}".utf8), from: "k1").unread == 1)
         #expect(LogLines(failure: [], from: "k1").unread == 0)
         #expect(MessageLoss(unread: 2).notices == ["2 events can't be read"])
+    }
+
+    /// What stands between two words, and what it is called.
+    struct Mark: Sendable, CustomTestStringConvertible {
+        var testDescription: String
+        var bytes: [UInt8]
+
+        init(_ name: String, _ bytes: UInt8...) { (testDescription, self.bytes) = (name, bytes) }
+    }
+
+    static let marks = [
+        Mark("LF", 0x0A), Mark("CRLF", 0x0D, 0x0A), Mark("an empty line", 0x0A, 0x0A), Mark("CR", 0x0D),
+        Mark("VT", 0x0B), Mark("FF", 0x0C), Mark("U+0085", 0xC2, 0x85), Mark("U+2028", 0xE2, 0x80, 0xA8),
+        Mark("NUL", 0), Mark("a byte that is no UTF-8", 0xFF), Mark("a BOM", 0xEF, 0xBB, 0xBF),
+        Mark("a record separator", 0x1E),
+    ]
+
+    /// What reads several words from bytes.
+    struct Reader: Sendable, CustomTestStringConvertible {
+        var testDescription: String
+        /// The marks that separate its words.
+        var ends: Set<String>
+        /// Words around a mark; throws where it refuses them, or counts them as unread.
+        var read: @Sendable ([UInt8]) throws -> [[UInt8]]
+    }
+
+    private struct Unread: Error {}
+
+    private static let lineEnds: Set = ["LF", "CRLF", "an empty line"]
+
+    /// One and two as the bytes of `text` around the mark.
+    private static func bytes(_ before: String, _ mark: [UInt8], _ after: String) -> [UInt8] {
+        Array(before.utf8) + mark + Array(after.utf8)
+    }
+
+    static let readers = [
+        Reader(testDescription: "lines of a file or of standard input", ends: lineEnds) { mark in
+            let file = try ScratchFile(bytes: bytes("\u{FEFF}one", mark, "two"))
+            let lines = try LineReader(file.path, purpose: "file")
+            var words: [[UInt8]] = []
+            while let batch = try lines.next() { words += batch.map { Array($0.bytes) } }
+            return words
+        },
+        Reader(testDescription: "events of an agent", ends: lineEnds) { mark in
+            let events = ["one", "two"].map { word in
+                LogEvent(
+                    time: 1, level: .info, tag: "T", boot: "B", sequence: 1, process: 1, thread: 1,
+                    message: word
+                ).encoded()
+            }
+            let found = LogLines(events: events[0] + mark + events[1], from: "k1")
+            guard found.unread == 0 else { throw Unread() }
+            return found.lines.map { Array($0.event.message.utf8) }
+        },
+        Reader(testDescription: "settings in YAML", ends: lineEnds.union(["CR"])) { mark in
+            let file = try SettingsFile(bytes("agent: one", mark, "root: two"), of: "agent.yaml")
+            return ["agent", "root"].compactMap {
+                file.settings[$0]?.value.texts.first.map { Array($0.utf8) }
+            }
+        },
+        Reader(testDescription: "settings in JSON", ends: []) { mark in
+            let file = try SettingsFile(bytes("{\"root\": \"one", mark, "two\"}"), of: "agent.json")
+            return file.settings["root"]?.value.texts.map { Array($0.utf8) } ?? []
+        },
+        Reader(testDescription: "the profile in use", ends: []) { mark in
+            let folder = NSTemporaryDirectory() + "waypost-profiles-\(UUID().uuidString)"
+            try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+            defer { try? FileManager.default.removeItem(atPath: folder) }
+            try Data(bytes("one", mark, "two")).write(to: URL(fileURLWithPath: folder + "/current-profile"))
+            return try ProfileStore(directory: folder).inUse.map { [Array($0.utf8)] } ?? []
+        },
+        Reader(testDescription: "entries of the demo's ledger", ends: ["LF", "an empty line"]) { mark in
+            let folder = NSTemporaryDirectory() + "waypost-ledger-\(UUID().uuidString)"
+            try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+            defer { try? FileManager.default.removeItem(atPath: folder) }
+            try Data(bytes("one", mark, "two")).write(to: URL(fileURLWithPath: folder + "/ledger.txt"))
+            let entries = try LedgerService(directory: folder).entries()
+            // Read as text, which says where it was none.
+            return entries.map { Array($0.replacing("\u{FFFD}", with: "").utf8) }
+        },
+    ]
+
+    @Test(arguments: readers, marks)
+    func `words are separated by the marks of their format, and by others nothing is lost`(
+        _ reader: Reader, _ mark: Mark
+    ) throws {
+        let words: [[UInt8]]
+        do {
+            words = try reader.read(mark.bytes)
+        } catch {
+            // It says so.
+            #expect(!reader.ends.contains(mark.testDescription), "\(error)")
+            return
+        }
+        if reader.ends.contains(mark.testDescription) {
+            #expect(words == [Array("one".utf8), Array("two".utf8)])
+        } else {
+            let whole = mark.bytes == [0xFF] ? [[], mark.bytes] : [mark.bytes]
+            #expect(whole.contains { words == [Self.bytes("one", $0, "two")] }, "\(words)")
+        }
+    }
+
+    @Test(arguments: readers) func `the last word needs no end, and one more end adds no word`(
+        _ reader: Reader
+    )
+        throws
+    {
+        guard reader.ends.contains("LF") else { return }
+        #expect(try reader.read([0x0A]) == reader.read([0x0A, 0x0A, 0x0A]))
     }
 
     @Test(arguments: ["\u{85}", "\u{2028}", "\u{2029}"])

@@ -103,7 +103,7 @@ final class LedgerService: Sendable {
             if count == 0 { break }
             bytes += buffer[..<count]
         }
-        return String(decoding: bytes, as: UTF8.self).split(separator: "\n").map(String.init)
+        return bytes.split(separator: UInt8(ascii: "\n")).map { String(decoding: $0, as: UTF8.self) }
     }
 
     private func write(_ text: String, to path: String, flags: Int32) throws {

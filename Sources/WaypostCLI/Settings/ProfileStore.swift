@@ -44,7 +44,9 @@ struct ProfileStore: Sendable {
         get throws(CommandError) {
             guard access(current, F_OK) == 0 else { return nil }
             let bytes = try InputFile.read(current, purpose: "profile in use")
-            let line = bytes.prefix { $0 != UInt8(ascii: "\n") && $0 != UInt8(ascii: "\r") }
+            var line = bytes[...]
+            // Its end, and nothing behind it: of several lines it would not be known which is meant.
+            for end in [UInt8(ascii: "\n"), UInt8(ascii: "\r")] where line.last == end { line.removeLast() }
             let name = String(decoding: line, as: UTF8.self)
             guard Name.isValid(name) else {
                 throw CommandError(

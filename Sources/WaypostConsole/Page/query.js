@@ -93,9 +93,11 @@ export function replaceTerm(text, key, term) {
   const { query } = check(text);
   let rest = text;
   for (const { start, end } of (query?.terms ?? []).filter((old) => old.key === key && !old.negated).reverse()) {
-    rest = rest.slice(0, start) + rest.slice(end);
+    // With the white space on one side; what stands in quotes elsewhere keeps its own.
+    const behind = /^[ \t]*/.exec(rest.slice(end))?.[0].length ?? 0;
+    rest = rest.slice(0, start) + rest.slice(end + behind);
   }
-  return [rest.replace(/ {2,}/g, ' ').trim(), term].filter(Boolean).join(' ');
+  return [rest.replace(/^[ \t]+|[ \t]+$/g, ''), term].filter(Boolean).join(' ');
 }
 
 /** @param {string} text @returns {Generator<Term>} */

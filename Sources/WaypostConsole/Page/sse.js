@@ -12,8 +12,11 @@ export class EventParser {
 
   /** @param {string} text as it came in, cut anywhere @returns {Frame[]} */
   push(text) {
-    const blocks = (this.rest + text).replaceAll('\r\n', '\n').split('\n\n');
-    this.rest = blocks.pop() ?? '';
+    const all = this.rest + text;
+    // It may be the first half of a CRLF.
+    const half = all.endsWith('\r') ? '\r' : '';
+    const blocks = all.slice(0, all.length - half.length).replaceAll(/\r\n?/g, '\n').split('\n\n');
+    this.rest = (blocks.pop() ?? '') + half;
     return blocks.flatMap((block) => this.frame(block) ?? []);
   }
 
