@@ -68,6 +68,7 @@ struct ConsoleCommand: AsyncParsableCommand {
     func run() async throws {
         let (address, port) = try place()
         let settings = try await broker.resolved(as: name)
+        let shell = CommandLineText(place: try await broker.forShell(), as: settings.name)
         let (token, source) = try self.token()
         let files = try PageFiles(folder: Self.page)
         let proxy = try self.proxy()
@@ -84,8 +85,8 @@ struct ConsoleCommand: AsyncParsableCommand {
                 guard let gate = gates.gate else { return Response(status: .serviceUnavailable) }
                 return try await ConsoleServer(
                     gate: gate, files: files, reader: reader, tabs: tabs, status: status,
-                    asking: AskingViews(backend: backend, reader: reader),
-                    changes: allowCommands ? Changes(backend: backend, reader: reader) : nil
+                    asking: AskingViews(backend: backend, reader: reader, shell: shell),
+                    changes: allowCommands ? Changes(backend: backend, reader: reader, shell: shell) : nil
                 ).respond(to: request, context: context)
             },
             server: .http1(

@@ -38,6 +38,36 @@ extension TableOptions {
         return try Settings(options, file: configurationFile, profile: inUse)
     }
 
+    /// The options with which a line for the shell reaches the same broker under the same name, wherever it is run.
+    ///
+    /// No password is among them: one that is not in a file or a profile has to be in the environment of the line too.
+    func forShell() async throws(CommandError) -> [(name: String, value: String)] {
+        var words = try await settings(given).profile.map { [(name: "profile", value: $0)] } ?? []
+        for setting in BrokerSettings.rows.map(\.setting) where setting.name != "profile" {
+            for value in values(of: setting) {
+                if case .file = setting.kind {
+                    words.append((setting.name, try UserFolder.fromHere(value)))
+                } else {
+                    words.append((setting.name, value))
+                }
+            }
+        }
+        return words
+    }
+
+    /// What was given on the command line or in the environment.
+    private func values(of setting: AgentSetting) -> [String] {
+        let variable = Invocation.variable(SettingNames.variable(of: setting.name)).map { text in
+            if case .list = setting.kind { text.split(separator: ",").map(String.init) } else { [text] }
+        }
+        return switch given[setting.name] {
+        case .string(let text)??: [text]
+        case .stringArray(let texts)??: texts
+        case .int(let number)??: ["\(number)"]
+        default: variable ?? []
+        }
+    }
+
     private func named() async throws(CommandError) -> String? {
         if let profile = text("profile") { return profile }
         return Invocation.variable("WAYPOST_PROFILE")
@@ -55,7 +85,7 @@ extension BackendConfiguration {
             throw CommandError(.usage, "accounts must be 1 to \(Account.maximum); found \(count)")
         }
         if let user = credentials?.username {
-            let account = try Account.free(of: user, count: count, at: place)
+            let account = try Account.free(of: user, count: count, at: comparedPlace)
             credentials?.username = account
         }
         return count

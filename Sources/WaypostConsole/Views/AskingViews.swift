@@ -11,6 +11,7 @@ struct AskingViews: Sendable {
 
     let backend: Backend
     let reader: FleetReader
+    let shell: CommandLineText
 
     private func checked(_ name: String) throws(ViewError) -> AgentClient {
         guard Name.isValid(name) else { throw .notFound("\(name.quoted) is not a name of an agent") }
@@ -135,10 +136,12 @@ struct AskingViews: Sendable {
             }
             return await tasks.reduce(into: []) { $0.append($1) }.sorted { $0.0 < $1.0 }.map(\.1)
         }
-        let words = ["resolve", url] + (groups.first?.agents.first.map { ["--agent", $0] } ?? [])
+        let line =
+            try groups.first?.agents.first.map { try shell.line(["resolve"], [url], ["agent": $0]) }
+            ?? shell.line(["resolve"], [url])
         return [
             "asOf": .int(WallClock.now()), "results": .array(results),
-            "command": .string(CommandLineText(words, broker: backend.settings).text),
+            "command": .string(line),
         ]
     }
 
@@ -208,7 +211,7 @@ struct AskingViews: Sendable {
         if let absence = plan.absence { throw BackendError(.unknownReceiver, absence) }
         return plan.pageJSON.merging([
             "asOf": .int(WallClock.now()), "document": draft.json,
-            "command": .string(draft.command(backend.settings)),
+            "command": .string(try draft.command(shell)),
         ])
     }
 }
@@ -248,21 +251,22 @@ struct MapDraft: Sendable {
     }
 
     func command(
-        _ settings: BackendConfiguration, allowing allowed: Set<MapObjection.Kind> = []
-    ) -> String {
-        let options = allowed.subtracting([.loss]).map(\.option).sorted()
-        return CommandLineText(
-            ["relocate"] + audience.words + ["--file", "map.json", "--yes"] + options, broker: settings
-        ).text
+        _ shell: CommandLineText, allowing allowed: Set<MapObjection.Kind> = []
+    ) throws(ViewError) -> String {
+        let (kind, name) = audience.option
+        // Flags are words of their own.
+        return try shell.line(
+            ["relocate"] + allowed.subtracting([.loss]).map(\.option).sorted(), [],
+            [kind: name, "file": "map.json", "yes": nil])
     }
 }
 
 extension Audience {
-    /// The options of the command line that name it.
-    var words: [String] {
+    /// The option of the command line that names it.
+    var option: (name: String, value: String) {
         switch self {
-        case .agent(let name): ["--agent", name]
-        case .group(let name): ["--group", name]
+        case .agent(let name): ("agent", name)
+        case .group(let name): ("group", name)
         }
     }
 }

@@ -6,6 +6,7 @@ import WaypostMessages
 struct Changes: Sendable {
     let backend: Backend
     let reader: FleetReader
+    let shell: CommandLineText
 
     /// Does what a page asks for.
     ///
@@ -16,15 +17,14 @@ struct Changes: Sendable {
     {
         guard Name.isValid(name) else { throw ViewError.notFound("\(name.quoted) is not a name of an agent") }
         if action == "forget" { return try await forget(name, body, isDry: isDry) }
-        let (command, words, subject) = try Self.command(action, at: name, body)
-        let line = JSONValue.string(CommandLineText(words, broker: backend.settings).text)
-        guard !isDry else { return ["command": line] }
+        let (command, line, subject) = try self.command(action, at: name, body)
+        guard !isDry else { return ["command": .string(line)] }
         let id = Identifier.ulid()
         reader.sends(id, to: name, action, subject)
         let pending = try backend.agent(name).send(command, SendOptions(id: id))
         let reply = try await pending.reply()
         return [
-            "id": .string(id), "command": line,
+            "id": .string(id), "command": .string(line),
             "reply": [
                 "status": .string(reply.code.status?.rawValue ?? "failed"),
                 "code": .int(Int64(reply.code.number)),
@@ -37,9 +37,10 @@ struct Changes: Sendable {
         ]
     }
 
-    private static func command(
+    /// What is sent, the line for the shell that sends it, and what it is about.
+    func command(
         _ action: String, at name: String, _ body: JSONValue
-    ) throws(ViewError) -> (AgentCommand, words: [String], subject: String?) {
+    ) throws(ViewError) -> (AgentCommand, line: String, subject: String?) {
         func text(_ key: String) throws(ViewError) -> String {
             guard let text = body[key]?.stringValue, !text.isEmpty else {
                 throw .invalid("\(key) is missing")
@@ -50,47 +51,52 @@ struct Changes: Sendable {
         case "open":
             let url = try text("url")
             let parameters = body["parameters"]?.objectValue ?? [:]
-            let more = parameters.isEmpty ? [] : ["--params", JSONValue.object(parameters).text]
-            return (.open(url, parameters: parameters), ["open", url, "--agent", name] + more, url)
+            let line =
+                parameters.isEmpty
+                ? try shell.line(["open"], [url], ["agent": name])
+                : try shell.line(
+                    ["open"], [url], ["agent": name, "params": JSONValue.object(parameters).text])
+            return (.open(url, parameters: parameters), line, url)
         case "call":
             let (service, method) = (try text("service"), try text("method"))
             let subject = "\(service).\(method)"
             if let labeled = body["arguments"]?.objectValue {
+                let options: KeyValuePairs<String, String?> = [
+                    "agent": name, "args": JSONValue.object(labeled).text,
+                ]
                 return (
                     .call(service, method, labeled: labeled),
-                    ["call", service, method, "--agent", name, "--args", JSONValue.object(labeled).text],
-                    subject
+                    try shell.line(["call"], [service, method], options), subject
                 )
             }
             let arguments = body["arguments"]?.arrayValue ?? []
-            return (
-                .call(service, method, arguments),
-                ["call", service, method, "--agent", name]
-                    + (arguments.isEmpty ? [] : ["--args", JSONValue.array(arguments).text]), subject
-            )
+            let line =
+                arguments.isEmpty
+                ? try shell.line(["call"], [service, method], ["agent": name])
+                : try shell.line(
+                    ["call"], [service, method], ["agent": name, "args": JSONValue.array(arguments).text])
+            return (.call(service, method, arguments), line, subject)
         case "level":
             let letter = try text("level")
             guard let level = LogLevel(letter: letter),
                 let wanted = AgentEvent.Level(rawValue: level.rawValue)
             else { throw .invalid("level must be one of V D I W E F") }
             let span = min(max(body["for"]?.boundedInt ?? 600_000, 1_000), Command.maximumLogDuration)
-            let tag = body["tag"]?.stringValue
-            return (
-                .log(wanted, tag: tag, for: .milliseconds(span)),
-                ["log", letter.uppercased(), "--agent", name, "--for", "\(span / 1_000)s"]
-                    + (tag.map { ["--tag", $0] } ?? []), letter.uppercased()
-            )
+            let (tag, time) = (body["tag"]?.stringValue, "\(span)ms")
+            let options: KeyValuePairs<String, String?> =
+                if let tag { ["agent": name, "for": time, "tag": tag] } else { ["agent": name, "for": time] }
+            let line = try shell.line(["log"], [letter.uppercased()], options)
+            return (.log(wanted, tag: tag, for: .milliseconds(span)), line, letter.uppercased())
         case "cancel":
             let id = try text("id")
-            return (.cancel(id), ["cancel", id, "--agent", name], id)
-        case "ping": return (.ping, ["ping", "--agent", name], nil)
+            return (.cancel(id), try shell.line(["cancel"], [id], ["agent": name]), id)
+        case "ping": return (.ping, try shell.line(["ping"], [], ["agent": name]), nil)
         default: throw .notFound("there is no action \(action.quoted)")
         }
     }
 
     private func forget(_ name: String, _ body: JSONValue, isDry: Bool) async throws -> JSONValue {
-        let line = JSONValue.string(
-            CommandLineText(["forget", name, "--yes"], broker: backend.settings).text)
+        let line = JSONValue.string(try shell.line(["forget"], [name], ["yes": nil]))
         guard !isDry else { return ["command": line] }
         try confirm(name, body)
         try await backend.agent(name).forget()
@@ -118,8 +124,8 @@ struct Changes: Sendable {
         case "take-back": order = .takeBack(why: why)
         default: throw ViewError.notFound("there is no action \(action.quoted)")
         }
-        let words = ["rollout", action, "--group", group, "--why", why]
-        let line = JSONValue.string(CommandLineText(words, broker: backend.settings).text)
+        let line = JSONValue.string(
+            try shell.line(["rollout", action], [], ["group": group, "why": why]))
         guard !isDry else { return ["command": line] }
         try confirm("@\(group)", body)
         let outcome = try await RolloutController(backend.settings, group: group, RolloutOptions()).run(order)
@@ -135,7 +141,7 @@ struct Changes: Sendable {
         let allowed = Set(
             (body["allow"]?.arrayValue ?? []).compactMap { $0.stringValue }.compactMap(MapObjection.Kind.init)
         )
-        let line = JSONValue.string(draft.command(backend.settings, allowing: allowed))
+        let line = JSONValue.string(try draft.command(shell, allowing: allowed))
         guard !isDry else { return ["command": line] }
         if case .group = draft.audience { try confirm(draft.audience.description, body) }
         return try await send(draft.relocation, to: draft.audience, allowing: allowed).merging([
@@ -147,9 +153,12 @@ struct Changes: Sendable {
     func undo(_ body: JSONValue, isDry: Bool) async throws -> JSONValue {
         let audience = try MapDraft.audience(body)
         let revision = body["revision"]?.boundedInt
-        let words =
-            ["map", "undo"] + audience.words + (revision.map { ["--to", "\($0)"] } ?? []) + ["--yes"]
-        let line = JSONValue.string(CommandLineText(words, broker: backend.settings).text)
+        let (kind, name) = audience.option
+        let line = JSONValue.string(
+            try revision.map {
+                try shell.line(["map", "undo"], [], [kind: name, "to": "\($0)", "yes": nil])
+            }
+                ?? shell.line(["map", "undo"], [], [kind: name, "yes": nil]))
         guard !isDry else { return ["command": line] }
         let client = MapClient(backend.settings, of: audience)
         let undo = try await client.undo(to: revision)

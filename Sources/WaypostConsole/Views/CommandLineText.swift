@@ -1,19 +1,44 @@
 import Waypost
 import WaypostBackend
 
-/// A line of the shell that does the same as a button of the page.
+/// Lines of the shell that do the same as the buttons of the page.
 struct CommandLineText: Sendable {
-    private(set) var text: String
+    /// What each line ends with: the broker, as the console was told to reach it, and under which name.
+    private let place: [String]
 
-    /// - Parameter words: The command's words; they are quoted where the shell needs it.
-    init(_ words: [String], broker: BackendConfiguration) {
-        var words = ["waypost"] + words
-        let isUsual = broker.place == "mqtt://127.0.0.1:1883"
-        if !isUsual { words += broker.brokers.flatMap { ["--broker", $0.description] } }
-        if broker.root != "waypost/v1" { words += ["--root", broker.root] }
-        if let user = broker.credentials?.username { words += ["--username", user] }
-        words += ["--as", broker.name]
-        text = words.map(Self.quoted).joined(separator: " ")
+    /// - Parameters:
+    ///   - place: the options that name the broker.
+    ///   - name: the sender's.
+    init(place: [(name: String, value: String)], as name: String) {
+        self.place = (place + [("as", name)]).flatMap(Self.option)
+    }
+
+    /// A value that looks like an option itself is one word with its name.
+    private static func option(_ name: String, _ value: String?) -> [String] {
+        guard let value else { return ["--\(name)"] }
+        let isPlain = !value.isEmpty && value.utf8.first != UInt8(ascii: "-")
+        return isPlain ? ["--\(name)", value] : ["--\(name)=\(value)"]
+    }
+
+    /// A line that a shell takes as it is meant, whatever the words are.
+    ///
+    /// - Parameters:
+    ///   - verb: the verb, of one word or several.
+    ///   - arguments: what the verb is about; behind `--` when one of them looks like an option.
+    ///   - options: each with its value; nil for a flag.
+    /// - Throws: ``ViewError`` for a word that no line of a shell can have.
+    func line(
+        _ verb: [String], _ arguments: [String] = [], _ options: KeyValuePairs<String, String?> = [:]
+    ) throws(ViewError) -> String {
+        let options = options.flatMap { Self.option($0.key, $0.value) }
+        let looksLikeOptions = arguments.contains { $0.utf8.first == UInt8(ascii: "-") }
+        let words =
+            looksLikeOptions
+            ? verb + options + place + ["--"] + arguments : verb + arguments + options + place
+        for word in words where word.utf8.contains(0) {
+            throw .invalid("\(word.quoted) has the character U+0000, which no command line can have")
+        }
+        return (["waypost"] + words).map(Self.quoted).joined(separator: " ")
     }
 
     /// A word as a POSIX shell takes it.
