@@ -29,6 +29,46 @@ import Testing
         #expect(router.layers.map(\.name) == ["program", "over"])
     }
 
+    @Test func `an entry says on what it depends, and what it leaves alone`() {
+        let entry = RelocationEntry(
+            .replace(origin: "app://a/**", target: "app://b"), except: ["app://a/x", "app://a/y"],
+            when: ["labels": ["region": "us"]])
+        #expect(entry.text.contains("when") && entry.text.hasSuffix(", except app://a/x, app://a/y"))
+    }
+
+    /// Origins that take the same URLs, each written in several ways.
+    static let spellings = [
+        ["app://orders/old", "APP://orders/old", "App://orders/%6Fld"],
+        ["https://example.com/x", "HTTPS://EXAMPLE.com/x", "https://Example.com/x"],
+        ["app://orders/:id", "APP://orders/:number"], ["app://orders/**", "APP://orders/**"],
+    ]
+
+    @Test(arguments: spellings)
+    func `entries are about the same origin however it is written, and others stay others`(
+        _ origins: [String]
+    )
+        throws
+    {
+        func entry(_ origin: String, _ target: String = "app://a") -> RelocationEntry {
+            RelocationEntry(.replace(origin: origin, target: target))
+        }
+        for origin in origins {
+            let changes = RelocationChanges(from: [entry(origins[0])], to: [entry(origin, "app://b")])
+            #expect(changes.changed == 1 && changes.added == 0 && changes.removed == 0, "\(origin)")
+            var layer = RelocationLayer(name: "patch", entries: [entry(origins[0])])
+            layer.patch([entry(origin, "app://b")])
+            #expect(layer.entries == [entry(origin, "app://b")], "\(origin)")
+            #expect(RelocationEntry.merged([entry(origins[0])], under: [entry(origin)]) == [entry(origin)])
+        }
+        let others = [
+            "app://orders", "app://Orders/old", "app://orders/old/x", "apps://orders/old", "/orders/old", "",
+            "%",
+            "app://orders/:id/x", "app://orders/*",
+        ]
+        let all = others + Self.spellings.map { $0[0] }
+        #expect(Set(all.map { entry($0).subject }).count == all.count)
+    }
+
     @Test func `a patch that is refused changes nothing`() throws {
         let router = try recordingRouter(`Open a URL`.theRouter)
         try router.patch([redirect("demo", "demo1")])

@@ -54,6 +54,9 @@ public struct BrokerURL: Sendable, Hashable, CustomStringConvertible {
         hasher.combine(comparedHost)
     }
 
+    /// The same text for all that are equal.
+    package var compared: String { "\(transport) \(comparedHost) \(port)" }
+
     private var comparedHost: String {
         guard transport != .unix else { return host }
         var address = in6_addr()

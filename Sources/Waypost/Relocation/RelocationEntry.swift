@@ -92,7 +92,9 @@ public struct RelocationEntry: Sendable, Hashable {
 
     /// What it does, for people: `scheme://a → scheme://b`.
     package var text: String {
-        let more = when.map { ", when \($0.text)" } ?? ""
+        let more =
+            (when.map { ", when \($0.text)" } ?? "")
+            + (except.isEmpty ? "" : ", except \(except.joined(separator: ", "))")
         return switch kind {
         case .replace(let origin, let target), .reset(let origin, let target?): "\(origin) → \(target)\(more)"
         case .add(let path, let className): "add \(path) for \(className)\(more)"

@@ -35,9 +35,16 @@ extension RelocationEntry {
     /// What the entry is about: two entries about the same thing do not add up, the later one counts.
     package var subject: String {
         switch kind {
-        case .replace(let origin, _), .reset(let origin, _): "redirect \(origin)"
+        case .replace(let origin, _), .reset(let origin, _): "redirect \(Self.compared(origin))"
         case .add(let path, _), .delete(let path): "path \(path)"
         }
+    }
+
+    /// An origin in the form in which URLs are compared with it, however its scheme, its host, its placeholders and what
+    /// is encoded in it are written.
+    private static func compared(_ origin: String) -> String {
+        guard let read = try? RelocationOrigin(origin, index: 0, .ofDocuments) else { return origin }
+        return String(decoding: read.key.bytes, as: UTF8.self)
     }
 }
 

@@ -11,6 +11,9 @@ package enum HostName {
         return name
     }
 
+    /// Whether it has no sign, which numbers may have elsewhere.
+    private static func isDigits(_ text: Substring) -> Bool { !text.utf8.contains(UInt8(ascii: "+")) }
+
     /// The eight groups of an IPv6 address; nil when it is none.
     private static func groups(of text: Substring) -> [UInt16]? {
         let halves = text.split(separator: "::", maxSplits: 1, omittingEmptySubsequences: false)
@@ -19,13 +22,14 @@ package enum HostName {
             var groups: [UInt16] = []
             for part in half.split(separator: ":", omittingEmptySubsequences: false) {
                 if part.contains(".") {
-                    let bytes = part.split(separator: ".").compactMap { UInt8($0) }
-                    guard bytes.count == 4 else { return nil }
+                    let parts = part.split(separator: ".", omittingEmptySubsequences: false)
+                    let bytes = parts.compactMap { isDigits($0) ? UInt8($0) : nil }
+                    guard bytes.count == 4, parts.count == 4 else { return nil }
                     groups += [
                         UInt16(bytes[0]) << 8 | UInt16(bytes[1]), UInt16(bytes[2]) << 8 | UInt16(bytes[3]),
                     ]
                 } else {
-                    guard let group = UInt16(part, radix: 16) else { return nil }
+                    guard isDigits(part), let group = UInt16(part, radix: 16) else { return nil }
                     groups.append(group)
                 }
             }

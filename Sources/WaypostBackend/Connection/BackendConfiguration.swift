@@ -92,6 +92,9 @@ public struct BackendConfiguration: Sendable {
     /// Another one for each connection, so that two programs of one name do not take the session from each other.
     var newClientID: String { "waypost-\(name.prefix(40))-\(Identifier.short())" }
 
+    /// The same text for all that name the same brokers, in whatever order and however they are written.
+    package var comparedPlace: String { Set(brokers.map(\.compared)).sorted().joined(separator: ", ") }
+
     /// The brokers for a sentence.
     package var place: String { brokers.map(\.description).joined(separator: ", ") }
 
