@@ -61,10 +61,16 @@ test('of all characters those are written out that the command line writes out',
   const wrong = [];
   for (let code = 0; code <= 0x10FFFF; code += 1) {
     if ((code >= 0xD800 && code <= 0xDFFF) || code === 9 || code === 10) continue;
-    const text = String.fromCodePoint(code);
+    // Behind a letter, to which marks belong.
+    const text = `a${String.fromCodePoint(code)}`;
     if ((visible(text) !== text) !== wanted.has(code)) wrong.push(code.toString(16));
   }
   assert.deepEqual(wrong, []);
+});
+
+test('a mark that belongs to no letter, or is one too many, is written out as the command line does', () => {
+  const vectors = readFileSync(new URL('../EndToEndTests/Vectors/marks.jsonl', import.meta.url), 'utf8').trimEnd();
+  for (const { text, shown } of vectors.split('\n').map((line) => JSON.parse(line))) assert.equal(visible(text), shown);
 });
 
 test('a number that no calendar has is no time', () => {

@@ -47,7 +47,8 @@ struct RolloutCommandTests {
         let events = try history.output.map { try JSONValue(parsing: $0)["event"]?.stringValue }
         #expect(events.first == "start" && events.last == "done" && events.count == 6)
         let file = try ScratchFile(history.output.joined(separator: "\n") + "\n", name: "audit.jsonl")
-        #expect(try await scene.run("rollout", "history", "--file", file.path).status == 0)
+        let read = try await scene.run("rollout", "history", "--file", file.path)
+        #expect(read.status == 0 && read.output.last?.hasPrefix("whole: ") == true, "\(read)")
         let cut = try ScratchFile(
             history.output.enumerated().filter { $0.offset != 2 }.map(\.element).joined(separator: "\n"))
         #expect(try await scene.run("rollout", "history", "--file", cut.path).status == 1)

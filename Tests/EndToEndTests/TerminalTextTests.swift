@@ -40,6 +40,26 @@ import Waypost
         #expect(TerminalText("a\u{200D}b 1\u{FE0F}\u{202F}").text == "a\\u{200D}b 1\\u{FE0F}\\u{202F}")
     }
 
+    /// The page's tests read the same lines.
+    @Test func `a mark that belongs to no letter, or is one too many, is escaped`() throws {
+        let file = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
+            .appendingPathComponent("Vectors/marks.jsonl")
+        let rows = try String(contentsOf: file, encoding: .utf8).split(separator: "\n")
+        #expect(rows.count > 10)
+        for row in rows {
+            let json = try JSONValue(parsing: String(row))
+            let (text, shown) = try (
+                #require(json["text"]?.stringValue), #require(json["shown"]?.stringValue)
+            )
+            #expect(TerminalText(text).text == shown, "\(row)")
+            #expect(TerminalText(text).text.unicodeScalars.elementsEqual(shown.unicodeScalars), "\(row)")
+            let escaped = TerminalJSON.escaped(JSONValue.string(text).serialized())
+            #expect(String(decoding: escaped, as: UTF8.self).printable.utf8.elementsEqual(escaped), "\(row)")
+            #expect(try JSONValue(parsing: escaped) == .string(text))
+            #expect(text.unseenScalars.isEmpty == (text == shown), "\(row)")
+        }
+    }
+
     @Test func `only our own colours pass, also around text that holds some`() {
         let style = Style(isOn: true)
         let line: TerminalText = "\(style.red("\("\u{1B}[32mgreen")")): \("\u{1B}[0m")"

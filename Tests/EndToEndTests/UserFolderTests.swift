@@ -49,6 +49,27 @@ struct UserFolderTests {
         #expect(try #require(error).exit == .usage && #require(error).description.contains("--state"))
     }
 
+    @Test(arguments: unset) func `what lasts as long as a program is absolute too`(_ folder: String?) {
+        #expect(UserFolder.temporary(environment(["TMPDIR": folder])) == "/tmp")
+        #expect(UserFolder.temporary(["TMPDIR": "/t"]) == "/t")
+    }
+
+    // Its data were in a folder of the same name below `/`.
+    @Test func `a path that begins in a folder that is gone begins nowhere`() async throws {
+        for words in ["agent --agent k1 --state s --broker mqtt://127.0.0.1:1", "agents --config c.yaml"] {
+            let ending = try await Tool.run(
+                "bash",
+                [
+                    "-c",
+                    "d=$(mktemp -d) && cd $d && rmdir $d && '\(CommandProcess.executable.path)' \(words) 2>&1; echo $?; ls -d /s 2>&1",
+                ])
+            let lines = ending.output.split(separator: "\n")
+            #expect(lines.contains("64"), "\(ending.output)")
+            #expect(ending.output.contains("No such file"), "\(ending.output)")
+            #expect(!FileManager.default.fileExists(atPath: "/s"))
+        }
+    }
+
     @Test func `a folder that can't be made is named with what the system says`() async throws {
         let file = try ScratchFile("no folder")
         for (words, environment) in [

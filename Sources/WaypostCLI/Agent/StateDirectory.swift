@@ -10,7 +10,7 @@ enum StateDirectory {
     static func standard(
         agent: String, chosen: String?, environment: [String: String]
     ) throws(CommandError) -> String {
-        if let chosen { return UserFolder.absolute(chosen, in: UserFolder.current) }
+        if let chosen { return try UserFolder.fromHere(chosen) }
         // systemd lists several directories with colons; the first is ours.
         if let given = environment["STATE_DIRECTORY"]?.utf8.split(separator: UInt8(ascii: ":")).first {
             guard given.first == UInt8(ascii: "/") else {

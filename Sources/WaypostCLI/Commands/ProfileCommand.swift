@@ -49,10 +49,10 @@ struct ProfileCommand: AsyncParsableCommand {
             let options = broker.given.merging(sender.given) { $1 }
             // What could not be used is found now.
             _ = try await BackendConfiguration(Settings(options, file: nil))
-            let lines = options.sorted { $0.key < $1.key }.compactMap { name, content -> String? in
+            let lines = try options.sorted { $0.key < $1.key }.compactMap { name, content -> String? in
                 // A text in the form of JSON is one in YAML too.
                 switch content {
-                case .string(let text)?: "\(name): \(JSONValue.string(Self.absolute(text, name)).text)"
+                case .string(let text)?: "\(name): \(JSONValue.string(try Self.absolute(text, name)).text)"
                 case .stringArray(let texts)?:
                     "\(name): [\(texts.map { JSONValue.string($0).text }.joined(separator: ", "))]"
                 case .int(let number)?: "\(name): \(number)"
@@ -69,8 +69,8 @@ struct ProfileCommand: AsyncParsableCommand {
         }
 
         /// A profile is used in any directory.
-        private static func absolute(_ text: String, _ name: String) -> String {
-            name.hasSuffix("-file") ? UserFolder.absolute(text, in: UserFolder.current) : text
+        private static func absolute(_ text: String, _ name: String) throws(CommandError) -> String {
+            name.hasSuffix("-file") ? try UserFolder.fromHere(text) : text
         }
     }
 

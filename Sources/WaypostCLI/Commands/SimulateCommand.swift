@@ -188,7 +188,7 @@ struct SimulateCommand: OperatorCommand {
     }
 
     private static func makeDirectory() throws(CommandError) -> String {
-        let parent = Invocation.variable("TMPDIR") ?? "/tmp"
+        let parent = UserFolder.temporary(Invocation.current.environment)
         var template = Array("\(parent)/waypost-simulate-XXXXXX".utf8CString)
         guard mkdtemp(&template) != nil else {
             throw CommandError(.failed, "make a temporary directory: \(Descriptor.text(of: errno))")

@@ -19,7 +19,7 @@ final class ProcessGroupGuard: Sendable {
     var group: pid_t { shell.pid }
 
     init() throws(CommandError) {
-        let parent = Invocation.variable("TMPDIR") ?? "/tmp"
+        let parent = UserFolder.temporary(Invocation.current.environment)
         var template = Array("\(parent)/waypost-demo-XXXXXX".utf8CString)
         guard mkdtemp(&template) != nil else {
             throw CommandError(.failed, "make a directory in \(parent): \(String(cString: strerror(errno)))")

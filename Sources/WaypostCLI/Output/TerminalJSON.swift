@@ -10,11 +10,14 @@ enum TerminalJSON {
         guard json.contains(where: mayBeginUnsafe) else { return json }
         var bytes: [UInt8] = []
         bytes.reserveCapacity(json.count + 16)
+        var lone = LoneMarks()
         for scalar in String(decoding: json, as: UTF8.self).unicodeScalars {
+            let isLone = lone.isNext(scalar)
             switch scalar {
             case "\n": bytes.append(UInt8(ascii: "\n"))
             case "\0"..<" ": bytes.append(UInt8(ascii: " "))
-            case _ where scalar.isUnseen:
+            case _ where scalar.isUnseen || isLone:
+                lone.escaped()
                 for unit in String(scalar).utf16 { append(unit, to: &bytes) }
             default: bytes.append(contentsOf: String(scalar).utf8)
             }

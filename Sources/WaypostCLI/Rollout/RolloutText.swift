@@ -146,5 +146,6 @@ struct RolloutText {
             })
         return table.lines(within: width).flatMap(\.self).map { TerminalText($0) }
             + history.faults.map { "\(style.red("broken:")) \($0)" }
+            + (history.isWhole ? ["\(style.green("whole:")) no entry is missing, and none was changed"] : [])
     }
 }

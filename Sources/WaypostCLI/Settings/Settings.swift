@@ -122,7 +122,7 @@ extension String {
         let isOld = scalar.properties.generalCategory == .control || scalar == "\u{FEFF}"
         return isOld
             ? "a control character or a byte order mark in it"
-            : "U+\(scalar.hexadecimal) in it, which no one sees"
+            : scalar.unseenText.replacing(", which", with: " in it, which")
     }
 
     /// Whether white space stands before or behind it.

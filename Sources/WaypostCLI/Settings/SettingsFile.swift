@@ -62,7 +62,8 @@ struct SettingsFile: Sendable {
     /// A path that does not begin with `/` is below the folder of the file: who reads the file may stand anywhere.
     func values(as kind: SettingValue.Kind) -> [AbsoluteConfigKey: ConfigValue] {
         var values: [AbsoluteConfigKey: ConfigValue] = [:]
-        let file = UserFolder.absolute(path, in: UserFolder.current)
+        // It was read from there, or from nowhere.
+        let file = (try? UserFolder.fromHere(path)) ?? path
         let folder = file.lastIndex(of: "/").map { String(file[..<$0]) } ?? ""
         for (name, setting) in settings {
             let hasID = SettingNames.paths[name]

@@ -1,4 +1,5 @@
 import Glibc
+import Waypost
 
 /// Where the files of the user who runs the program are (XDG Base Directory): never relative to where one stands.
 enum UserFolder {
@@ -44,11 +45,24 @@ enum UserFolder {
         path.hasPrefix("/") ? path : folder == "/" ? "/\(path)" : "\(folder)/\(path)"
     }
 
-    /// Where one stands.
-    static var current: String {
-        guard let path = getcwd(nil, 0) else { return "/" }
-        defer { free(path) }
-        return String(cString: path)
+    /// A path that is one wherever one stands later: one that is relative begins where one stands.
+    ///
+    /// - Throws: ``CommandError`` 64 where that folder is no longer there, so that it begins nowhere.
+    static func fromHere(_ path: String) throws(CommandError) -> String {
+        guard !path.hasPrefix("/") else { return path }
+        guard let folder = getcwd(nil, 0) else {
+            throw CommandError(
+                .usage,
+                "\(path.quoted): the current folder: \(Descriptor.text(of: errno)); use a path that begins with /"
+            )
+        }
+        defer { free(folder) }
+        return absolute(path, in: String(cString: folder))
+    }
+
+    /// What lasts as long as one program: `$TMPDIR`, else `/tmp`.
+    static func temporary(_ environment: [String: String]) -> String {
+        absolute(environment["TMPDIR"]) ?? "/tmp"
     }
 
     /// Makes a folder and those above it that are missing, for the user alone.

@@ -106,16 +106,19 @@ export function bytes(value) {
 
 // What does something that is seen where it stands: it joins or colours emoji, or groups the digits of a number.
 const EMOJI = String.raw`(?![\0-\x7F])\p{Emoji}`;
-const SEEN = String.raw`(?<=${EMOJI})[\uFE0E\uFE0F]|(?<=${EMOJI}[\uFE0E\uFE0F]?)\u200D(?=${EMOJI})|(?<=[0-9])\u202F(?=[0-9])`;
-/** Characters that no one sees, or that turn the text around them: by what they are, not by a list. */
+const SEEN = String.raw`(?<=${EMOJI})[\uFE0E\uFE0F]|(?<=[0-9#*])[\uFE0E\uFE0F](?=\u20E3)|(?<=${EMOJI}[\uFE0E\uFE0F]?)\u200D(?=${EMOJI})|(?<=[0-9])\u202F(?=[0-9])`;
+// What is drawn over the character before it: over a letter it belongs there, and so do a few of them.
+const MARK = String.raw`(?!\p{Default_Ignorable_Code_Point})[\p{Mn}\p{Me}]`;
+/** Characters that no one sees, or that change the text around them: by what they are, not by a list. */
 const UNSEEN = new RegExp(String.raw`(?!${SEEN}|[ \t\n])`
-  + String.raw`[\p{Default_Ignorable_Code_Point}\p{Cc}\p{Cf}\p{Z}\p{Noncharacter_Code_Point}\u2800]`, 'gu');
+  + String.raw`[\p{Default_Ignorable_Code_Point}\p{Cc}\p{Cf}\p{Z}\p{Noncharacter_Code_Point}\u2800]`
+  + String.raw`|(?<![\p{L}\p{M}\p{N}\p{So}])(?:${MARK})+|(?<=(?:${MARK}){8})${MARK}`, 'gu');
 
 // A text in which each character can be seen, as the command line prints it: `\u{202E}`.
 /** @param {string} text */
 export function visible(text) {
-  return text.replace(UNSEEN, (character) =>
-      `\\u{${(character.codePointAt(0) ?? 0).toString(16).toUpperCase().padStart(4, '0')}}`);
+  return text.replace(UNSEEN, (found) => [...found].map((character) =>
+      `\\u{${(character.codePointAt(0) ?? 0).toString(16).toUpperCase().padStart(4, '0')}}`).join(''));
 }
 
 // Whether it is a time that a calendar has.

@@ -5,7 +5,7 @@ enum UnseenCheck {
     /// What is said of a text; nil when all of it can be seen.
     static func fault(in text: String) -> String? {
         guard let scalar = text.unseenScalars.first else { return nil }
-        return "it has U+\(scalar.hexadecimal), which no one sees"
+        return "it has \(scalar.unseenText)"
     }
 
     /// The first field of an entry with such a text, and what is said of it; nil when all can be seen.
