@@ -143,10 +143,10 @@ import WaypostMessages
         #expect(events.map(\.title) == ["lost", "healthy"])
     }
 
-    /// What is told, the message that tells it an hour later, and the time that stands in the time line for it.
+    /// What is told comes a minute and a half later: longer, and health would show that the agent's clock is wrong.
     @Test func `each event of the time line has the time that its message speaks of`() {
         var state = state([online("k1"), health("k1")])
-        let (told, later) = (now + 60_000, now + 3_660_000)
+        let (told, later) = (now + 60_000, now + 150_000)
         func json(_ message: MQTTMessage, _ change: (inout [String: JSONValue]) -> Void) -> MQTTMessage {
             var object = message.json?.objectValue ?? [:]
             change(&object)
@@ -186,17 +186,17 @@ import WaypostMessages
             }
             return state
         }
-        let state = after(["k1", "k2"], pause: 200)
-        #expect(state.problems == 0 && state.rows.values.allSatisfy { $0.summary.condition == .healthy })
-        #expect(state.timeline(of: "k1").map(\.title) == ["not known"])
-        #expect(state.timeline(of: "k1").last?.detail.contains("the broker ended") == true)
-        #expect(state.timeline(of: "k3").isEmpty)
+        let fleet = after(["k1", "k2"], pause: 200)
+        #expect(fleet.problems == 0 && fleet.rows.values.allSatisfy { $0.summary.condition == .healthy })
+        #expect(fleet.timeline(of: "k1").map(\.title) == ["not known"])
+        #expect(fleet.timeline(of: "k1").last?.detail.contains("the broker ended") == true)
+        #expect(fleet.timeline(of: "k3").isEmpty)
         // One alone, and those that went some seconds earlier, are lost.
         for (wills, pause) in [(["k1"], Int64(200)), (["k1", "k2"], 1_001)] {
             inbox = FleetInbox(topics: .standard)
-            let state = after(wills, pause: pause)
-            #expect(state.problems == wills.count)
-            #expect(wills.allSatisfy { state.timeline(of: $0).map(\.title) == ["lost"] })
+            let fleet = after(wills, pause: pause)
+            #expect(fleet.problems == wills.count)
+            #expect(wills.allSatisfy { fleet.timeline(of: $0).map(\.title) == ["lost"] })
         }
     }
 
