@@ -4,6 +4,7 @@ import json
 import os
 import pathlib
 import re
+import socket
 import subprocess
 import tempfile
 import time
@@ -34,6 +35,11 @@ def wait_for(what, check, limit=LIMIT):
         if time.monotonic() > end:
             raise AssertionError(f"waited {limit} s for {what}; last: {last!r}")
         time.sleep(0.05)
+
+
+def free_port():
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        return server.getsockname()[1]
 
 
 class Broker:
@@ -88,6 +94,10 @@ class Console:
             stdout=subprocess.PIPE, stderr=self.log, text=True,
             env={**os.environ, "WAYPOST_CONSOLE_TOKEN": TOKEN, **(environment or {})})
         line = self.process.stdout.readline().strip()
+        if "--behind-proxy" in self.options:
+            # What is printed is the address of the proxy.
+            self.port, self.token, self.printed = port, TOKEN, line
+            return
         # A token that was given is not printed.
         match = re.fullmatch(r"http://127\.0\.0\.1:(\d+)/(?:#token=(\S+))?", line)
         if not match:

@@ -1,15 +1,21 @@
 """The console's server, asked and attacked over HTTP, without a browser."""
 
+import http.client
 import json
+import os
 import pathlib
+import re
+import shutil
 import socket
+import ssl
 import subprocess
 import tempfile
 import threading
 import time
 import unittest
 
-from harness import LIMIT, PROGRAMS, TOKEN, Broker, Console, Fleet, publish, wait_for, with_agent
+from harness import (
+    LIMIT, PROGRAMS, TOKEN, TOP, Broker, Console, Fleet, free_port, publish, wait_for, with_agent)
 
 # What a number can be at most and at least, and what not every reader of JSON reads exactly.
 EXTREMES = [0, 1, -1, 2**53, -2**53, 2**63 - 1, -2**63, 2**62, -2**62]
@@ -623,6 +629,109 @@ class LostBrokerTests(unittest.TestCase):
             finally:
                 console.stop()
                 broker.stop()
+
+
+NGINX = shutil.which("nginx", path=os.environ["PATH"] + ":/usr/sbin:/sbin")
+GUIDE = TOP / "Sources/WaypostAgent/WaypostAgent.docc/Console.md"
+
+
+@unittest.skipUnless(NGINX, "there is no nginx")
+class ProxyTests(unittest.TestCase):
+    """The lines for nginx that the guide has, word for word, with the console behind them."""
+
+    @classmethod
+    def setUpClass(cls):
+        cls.folder = tempfile.TemporaryDirectory()
+        cls.broker = Broker(cls.folder.name)
+        cls.port = free_port()
+        cls.host = f"console.example:{cls.port}"
+        cls.console = Console(cls.broker, "--behind-proxy", f"https://{cls.host}", port=free_port())
+        cls.nginx = cls.proxy()
+        wait_for("nginx", lambda: cls.ask("/")[0] == 200)
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.nginx.terminate()
+        cls.nginx.wait(timeout=LIMIT)
+        for part in (cls.console, cls.broker):
+            part.stop()
+        cls.folder.cleanup()
+
+    @classmethod
+    def proxy(cls):
+        folder = pathlib.Path(cls.folder.name)
+        found = re.search(r"^    location / \{\n(?:.*\n)*?^    \}$", GUIDE.read_text(), re.MULTILINE)
+        lines = found[0].replace("10.0.0.5:8750", f"127.0.0.1:{cls.console.port}")
+        assert str(cls.console.port) in lines, "the guide has another address"
+        subprocess.run(
+            ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", "-subj", "/CN=console.example",
+             "-keyout", folder / "key.pem", "-out", folder / "certificate.pem"],
+            check=True, capture_output=True)
+        places = "".join(
+            f"{kind}_temp_path {folder}/{kind};\n"
+            for kind in ("client_body", "proxy", "fastcgi", "uwsgi", "scgi"))
+        config = folder / "nginx.conf"
+        config.write_text(
+            f"daemon off;\npid {folder}/pid;\nerror_log {folder}/errors;\nevents {{}}\n"
+            f"http {{\naccess_log off;\n{places}server {{\nlisten 127.0.0.1:{cls.port} ssl;\n"
+            f"ssl_certificate {folder}/certificate.pem;\nssl_certificate_key {folder}/key.pem;\n{lines}\n}}\n}}\n")
+        command = [NGINX, "-e", str(folder / "errors"), "-c", str(config)]
+        tried = subprocess.run([*command, "-t"], capture_output=True, text=True)
+        assert tried.returncode == 0, tried.stderr
+        return subprocess.Popen(command)
+
+    @classmethod
+    def connection(cls):
+        # Who it is does not matter here; that it is TLS does.
+        context = ssl.create_default_context(cafile=pathlib.Path(cls.folder.name) / "certificate.pem")
+        context.check_hostname = False
+        return http.client.HTTPSConnection("127.0.0.1", cls.port, timeout=LIMIT, context=context)
+
+    @classmethod
+    def ask(cls, path, method="GET", host=None, **headers):
+        connection = cls.connection()
+        connection.request(
+            method, path, headers={"Host": host or cls.host, "Authorization": f"Bearer {TOKEN}", **headers})
+        answer = connection.getresponse()
+        body = answer.read()
+        connection.close()
+        return answer.status, body
+
+    def test_the_page_its_session_and_its_questions_get_through(self):
+        self.assertIn(b"<!doctype html>", self.ask("/")[1])
+        self.assertEqual(json.loads(self.ask("/api/status")[1])["connected"], True)
+        status, body = self.ask("/api/session", "POST", Origin=f"https://{self.host}")
+        self.assertEqual(status, 200, body)
+        secret = json.loads(body)["session"]
+        self.assertEqual(self.ask("/api/fleet", Authorization=f"Bearer {secret}")[0], 200)
+        for host in (self.host.upper(), self.host.replace("example", "example.")):
+            self.assertEqual(self.ask("/api/status", host=host)[0], 200, host)
+
+    def test_what_the_console_keeps_out_is_kept_out_behind_it_too(self):
+        for host in ("attacker.example", "console.example", f"console.example:{self.port + 1}"):
+            self.assertEqual(self.ask("/api/status", host=host)[0], 403, host)
+        for origin in ("https://attacker.example", "https://console.example", f"http://{self.host}"):
+            self.assertEqual(self.ask("/api/session", "POST", Origin=origin)[0], 403, origin)
+        self.assertEqual(self.ask("/api/fleet", Authorization="Bearer wrong")[0], 401)
+
+    def test_an_event_comes_when_it_happens_and_not_once_a_buffer_is_full(self):
+        connection = self.connection()
+        connection.request("GET", "/api/events", headers={"Host": self.host, "Authorization": f"Bearer {TOKEN}"})
+        answer = connection.getresponse()
+        self.assertEqual(answer.status, 200)
+        seen = b""
+        while b"event: fleet" not in seen:
+            seen += answer.read1(65536)
+        event = {"l": "I", "tag": "Proxy", "boot": "B", "pid": 1, "tid": 1, "type": 0, "t": 1, "seq": 1, "msg": "x"}
+        publish(self.broker, "waypost/v1/k1/log/i", json.dumps(event))
+        publish(self.broker, "waypost/v1/k1/state", json.dumps(
+            {"state": "online", "epoch": 1, "boot": "B", "why": "birth", "agent": "k1", "version": "1", "mqtt": 5}))
+        # Each read ends with an error after the limit.
+        while b'"total":1' not in seen:
+            part = answer.read1(65536)
+            self.assertTrue(part, seen)
+            seen += part
+        connection.close()
 
 
 if __name__ == "__main__":

@@ -65,6 +65,27 @@ import WaypostMessages
         }
     }
 
+    /// Lines of the guide for brokers are those with which `scripts/cluster` starts its nodes.
+    @Test func `what a page sets at a broker is set where that broker is tried`() throws {
+        let cluster = try String(
+            contentsOf: URL(fileURLWithPath: #filePath).deletingLastPathComponent()
+                .deletingLastPathComponent()
+                .appendingPathComponent("ClusterTests/cluster.py"), encoding: .utf8)
+        // Nodes that are killed part no network, and there every client is a guest.
+        let untried: Set = ["cluster_partition_handling", "mqtt.allow_anonymous"]
+        let table = try Self.page("OperatingRabbitMQ").matches(of: /(?m)^\| `(([a-z_.]+) = [^`]+)`/)
+        #expect(table.count > 4)
+        for line in table where !untried.contains(String(line.output.2)) {
+            #expect(cluster.contains("\"\(line.output.1)\""), "\(line.output.1)")
+        }
+        let mqtt = try #require(
+            try Self.page("OperatingNATS").firstMatch(of: /(?m)^mqtt \{ (.+) \}$/)?.output.1)
+        for setting in mqtt.split(separator: ", ") where !setting.hasPrefix("listen:") {
+            let text = setting.replacing("stream_replicas: 3", with: "stream_replicas: {len(names)}")
+            #expect(cluster.contains(text), "\(setting)")
+        }
+    }
+
     @Test func `the page of roles says of each verb with which one`() throws {
         let page = try Self.page("Roles")
         let named = Set(page.matches(of: /`([a-z -]+)`/).map { String($0.output.1) })
