@@ -100,6 +100,22 @@ import Waypost
         await backend.disconnect()
     }
 
+    // It was asked for ten seconds, and then the rules of a topic had the blame.
+    @Test func `of an agent that is known to be gone nothing is asked, and no rule is blamed`() async throws {
+        let (broker, backend) = try await site()
+        defer { broker.end() }
+        for (agent, text) in [("l1", "its connection was lost"), ("s1", "shut down")] {
+            let ending = try await RunningCommand.run(["doctor", "--agent", agent, "--broker", broker.url])
+            #expect(ending.output.contains { $0.contains(text) }, "\(ending)")
+            for wrong in ["does not answer", "reply/"] {
+                #expect(!ending.output.contains { $0.contains(wrong) }, "\(ending)")
+            }
+        }
+        let page = try await RunningCommand.run(["describe", "agent", "l1", "--broker", broker.url])
+        #expect(page.output.contains { $0.contains("waypost doctor --local") }, "\(page)")
+        await backend.disconnect()
+    }
+
     @Test func `the list says why an agent is away, and what is not known of one that is there`() async throws
     {
         let (broker, backend) = try await site()

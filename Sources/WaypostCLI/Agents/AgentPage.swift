@@ -144,7 +144,8 @@ struct AgentPage {
             } else if isOnline {
                 "the last health that it published"
             } else {
-                "before it \(member.isStopped ? "was shut down" : "was lost"); what follows may have changed since"
+                "before it \(member.isStopped ? "was shut down" : "was lost"); what follows may have changed since. "
+                    + "Why it is not here, its machine says: waypost doctor --local, journalctl -u waypost-agent"
             }
         return entry(isFresh ? "now" : time, how, isProblem: silence != nil)
     }

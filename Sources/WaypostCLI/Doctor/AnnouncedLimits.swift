@@ -13,13 +13,21 @@ struct AnnouncedLimits {
 
     init(features: BrokerFeatures, packet: Int?) { (self.features, self.packet) = (features, packet) }
 
+    /// Whether agents and senders can't work with it, so that nothing else needs to be looked at.
+    var isTooLittle: Bool { findings.contains { $0.status == .failed } }
+
     /// One finding for each; none of a broker that announces nothing.
     var findings: [DoctorFinding] {
         [qos, retained, wildcards, packets, keepAlive, clientID].compactMap(\.self)
     }
 
     private var qos: DoctorFinding? {
-        guard features.maximumQoS == 0 else { return nil }
+        guard features.maximumQoS < 2 else { return nil }
+        guard features.maximumQoS == 0 else {
+            return DoctorFinding(
+                "announced", .note,
+                "Maximum QoS 1: the broker takes nothing at QoS 2, which nothing here uses")
+        }
         return DoctorFinding(
             "announced", .failed, "Maximum QoS 0: the broker takes and gives messages at QoS 0 only",
             advice: "commands and replies need QoS 1: raise it in the broker (mosquitto: max_qos 1 or 2)")

@@ -33,9 +33,12 @@ struct BrokerCheck {
                 signs.keepsOwnFilter = try await !session.subscribe(BrokerEngine.ownFilter)
             }
             let online = roster.members.filter { $0.value.isOnline == true }
-            // One that is well, so that what is found is not about the agent.
+            // One that is well, so that what is found is not about the agent; of one that is gone nothing is asked.
+            let isGone = agent.map { roster.members[$0]?.isOnline == false } ?? false
             let target =
-                agent ?? online.filter { $0.value.condition == .healthy }.keys.min() ?? online.keys.min()
+                isGone
+                ? nil
+                : agent ?? online.filter { $0.value.condition == .healthy }.keys.min() ?? online.keys.min()
             var answers = try await ask(target, roster, session)
             let hasAnswered = answers.contains { $0.check == "clock" }
             let kept =
@@ -79,9 +82,20 @@ struct BrokerCheck {
                     + (connection.fellBack
                         ? " (it \(connection.wasSilentOn5 ? "does not answer" : "refused") 5)" : ""))
             let certificates = CertificateCheck(tls: settings.tls, now: WallClock.now() / 1000)
-            return [there] + AnnouncedLimits(connection).findings
+            let announced = AnnouncedLimits(connection)
+            let first =
+                [there] + announced.findings
                 + certificates.findings(of: connection.certificate, host: connection.broker.host)
-                + (try await body(session))
+            // Whatever else failed would have this reason, and be called another.
+            guard !announced.isTooLittle else {
+                return first + [
+                    DoctorFinding(
+                        "agents", .skipped,
+                        "agents and rights were not looked at: with what the broker announces no agent can sign in"
+                    )
+                ]
+            }
+            return first + (try await body(session))
         }
     }
 
@@ -155,7 +169,11 @@ struct BrokerCheck {
                         "publish", .ok,
                         "the broker accepts what \(sender) writes to \(topics.root)/+/cmd/\(sender)")
                 ]
-                : [DoctorFinding("publish", .skipped, "no agent is online to answer")]
+                : [
+                    DoctorFinding(
+                        "publish", .skipped,
+                        "\(agent ?? "no agent") is \(agent == nil ? "" : "not ")online to answer")
+                ]
         }
         var reply: Reply?
         let came = try await session.wait(wait.duration) { message in
