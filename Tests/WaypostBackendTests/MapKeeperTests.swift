@@ -45,6 +45,19 @@ import WaypostMessages
         #expect(messages.map(\.topic) == ["waypost/v1/@lobby/map"] && messages[0].retain)
     }
 
+    @Test mutating func `a map for no one is named once`() throws {
+        var keeper = MapKeeper(
+            try [
+                .agent("k1"), .agent("k9"), .group("lobby"), .group("shop"), .all,
+            ].map { try wanted($0, 7) }, topics: topics)
+        #expect(keeper.takeUnheard(at: 0).isEmpty)
+        keeper.saw(applied("k1", []), at: 0, using: &chance)
+        keeper.saw(health("k2", ["lobby"]), at: 0, using: &chance)
+        #expect(keeper.takeUnheard(at: 9_999).isEmpty)
+        #expect(keeper.takeUnheard(at: 10_000) == [.group("shop"), .agent("k9")])
+        #expect(keeper.takeUnheard(at: 30_000).isEmpty)
+    }
+
     @Test mutating func `one publish serves all agents of a group`() throws {
         var keeper = MapKeeper([try wanted(.group("lobby"), 42)], topics: topics)
         for number in 1...500 {

@@ -21,6 +21,8 @@ package struct KeeperRun {
         case published(topic: String)
         /// A newer map than the wanted one is there, which is left alone.
         case overtaken(Audience, revision: Int64, wanted: Int64)
+        /// No one has spoken for that agent or group, so its map is not published yet.
+        case unheard(Audience)
         /// There is a connection again.
         case connected
     }
@@ -77,6 +79,7 @@ package struct KeeperRun {
                     }
                     report(.published(topic: message.topic))
                 }
+                for audience in keeper.takeUnheard(at: last) { report(.unheard(audience)) }
                 for (audience, revision, wanted) in keeper.takeOvertaken() {
                     report(.overtaken(audience, revision: revision, wanted: wanted))
                 }

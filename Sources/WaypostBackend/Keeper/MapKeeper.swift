@@ -41,6 +41,8 @@ package struct MapKeeper: Sendable {
     static let interval: Int64 = 5_000
     /// How many documents a second are published at most.
     static let rate = 100
+    /// How long an agent may be silent, in milliseconds, before it is said that there is none.
+    static let patience: Int64 = 10_000
 
     private let topics: Topics
     private let wanted: [Audience: Wanted]
@@ -57,6 +59,9 @@ package struct MapKeeper: Sendable {
     private var said: Set<Audience> = []
     /// Those that are newer than what is wanted, until somebody takes them.
     private var overtaken: [(audience: Audience, revision: Int64, wanted: Int64)] = []
+    /// The agents and groups of which no one spoke yet, until somebody takes them.
+    private var unheard: Set<Audience>
+    private var began: Int64?
     private var second: (start: Int64, count: Int) = (0, 0)
     /// How much of each agent is read, and when one is served again.
     private var shares = ReadingShares()
@@ -67,6 +72,7 @@ package struct MapKeeper: Sendable {
     package init(_ wanted: [Wanted], topics: Topics) {
         self.topics = topics
         self.wanted = Dictionary(wanted.map { ($0.audience, $0) }) { $0.revision > $1.revision ? $0 : $1 }
+        unheard = Set(self.wanted.keys)
     }
 
     /// What must be subscribed to.
@@ -91,10 +97,12 @@ package struct MapKeeper: Sendable {
             shares.take(message.payload.count, content, of: agent, at: now) == .read,
             let json = message.json
         else { return }
+        unheard.subtract([.agent(agent), .all])
         switch content {
         case .health:
             // Only of these there is something to keep.
             let names = Health(json).groups.filter { wanted[.group($0)] != nil }
+            for name in names { unheard.remove(.group(name)) }
             groups[agent] = names
             if let applied = waiting.removeValue(forKey: agent) {
                 check(applied, of: agent, names.map { .group($0) }, at: now, using: &chance)
@@ -131,6 +139,17 @@ package struct MapKeeper: Sendable {
         defer { assert(isConsistent) }
         defer { overtaken = [] }
         return overtaken
+    }
+
+    /// The agents and groups with a wanted map that no one has spoken for in ten seconds; each once.
+    package mutating func takeUnheard(at now: Int64) -> [Audience] {
+        defer { assert(isConsistent) }
+        guard now - (began ?? now) >= Self.patience else {
+            began = began ?? now
+            return []
+        }
+        defer { unheard = [] }
+        return unheard.sorted { $0.description < $1.description }
     }
 
     private mutating func check(

@@ -49,6 +49,14 @@ struct KeeperCommand: OperatorCommand {
             Terminal.note(
                 "waypost: \(self.wanted)/\(audience).json has rev \(wanted), and \(audience) has rev \(revision) by now: it is not published"
             )
+        case .unheard(let audience):
+            if output.isJSON { Terminal.print(json: ["unheard": .string(audience.description)]) }
+            let absence =
+                if case .group = audience { "no agent is in \(audience)" } else {
+                    "there is no agent \(audience)"
+                }
+            Terminal.note(
+                "waypost: \(self.wanted)/\(audience).json: \(absence); its map is published once one comes")
         case .connected: Terminal.note("waypost: connected again")
         }
     }
