@@ -43,6 +43,14 @@ import Waypost
         #expect(event.threadTime().contains(".123 "))
     }
 
+    @Test func `what no process wrote has none`() {
+        let event = LogEvent(
+            time: 1_795_216_999_123, level: .error, tag: "Fail", boot: "", sequence: 0, process: 0, thread: 0,
+            message: "404 NO_ROUTE")
+        #expect(event.threadTime().hasSuffix("     -     - E Fail    : 404 NO_ROUTE"))
+        #expect(event.brief == "E/Fail    (    -): 404 NO_ROUTE")
+    }
+
     @Test func `failures and states are read as they were written`() throws {
         let failure = FailureReport(
             id: "F", code: .noRoute, origin: .router, ref: "c", url: "u", detail: "d", nearest: ["n"], at: 7)

@@ -108,6 +108,7 @@ import WaypostMessages
         status.next = 42
         status.stages = [.init(name: "5", agents: 5), .init(name: "100%")]
         status.notOnNext = ["refused": 2]
+        status.missing = ["refused": ["k1", "k2"]]
         status.remaining = 5_000
         status.gates = [
             .init(name: "opens", verdict: .breach, found: "9 of 10", limit: "5 %", consequence: .takeBack)

@@ -55,6 +55,16 @@ import Testing
         ("a://h:8080/p", "a://q", "a://h/p", "a://q"), ("a://h:8080/:id", "a://q/:id", "a://h/p", "a://q/p"),
     ]
 
+    @Test func `the text of an entry has all that decides where it applies`() {
+        let entry = RelocationEntry(
+            .replace(origin: "app://a/**", target: "app://b/**"), except: ["app://a/help", "app://a/x/**"],
+            when: ["labels": ["region": "eu"]])
+        #expect(
+            entry.text
+                == #"app://a/** → app://b/**, except app://a/help app://a/x/**, when {"labels":{"region":"eu"}}"#
+        )
+    }
+
     @Test(arguments: hops)
     func `what the origin captures goes to the target`(
         origin: String, target: String, url: String, result: String?

@@ -547,7 +547,7 @@ extension RolloutDirector {
         }
         let counts = fleet.counts
         (status.online, status.chosen, status.onNext) = (counts.online, counts.chosen, counts.onNext)
-        status.notOnNext = counts.notOnNext
+        (status.notOnNext, status.missing) = (counts.notOnNext, fleet.fewMissing)
         status.gates = gates(at: now)
         status.standstill = standstill(at: now)
         status.notices = notices.sentences

@@ -63,14 +63,16 @@ struct RolloutText {
     }
 
     private func numbers(_ status: RolloutStatus) -> String {
-        let others = status.notOnNext.sorted { $0.key < $1.key }.map { "\($0.value) \($0.key)" }
+        let others = status.notOnNext.sorted { $0.key < $1.key }.map { word, count in
+            "\(count) \(word)" + (status.missing[word].map { ": \($0.joined(separator: ", "))" } ?? "")
+        }
         let left = status.remaining.map {
             guard status.state != "done" else { return "; watched for \(TimeText.span(max(1_000, $0))) more" }
             return $0 > 0 ? "; at least \(TimeText.span(max(1_000, $0))) more" : "; waiting for evidence"
         }
         return "\(status.onNext) of \(status.online.counted("agent")) online have the new map, "
             + "\(status.chosen) are chosen"
-            + (others.isEmpty ? "" : " (\(others.joined(separator: ", ")))") + (left ?? "")
+            + (others.isEmpty ? "" : " (\(others.joined(separator: "; ")))") + (left ?? "")
     }
 
     private func gates(_ status: RolloutStatus) -> [TerminalText] {
@@ -145,7 +147,8 @@ struct RolloutText {
                     .map(TextTable.cell)
             })
         return table.lines(within: width).flatMap(\.self).map { TerminalText($0) }
-            + history.faults.map { "\(style.red("broken:")) \($0)" }
-            + (history.isWhole ? ["\(style.green("whole:")) no entry is missing, and none was changed"] : [])
+            + (history.isWhole
+                ? ["\(style.green("nothing is missing")): each entry names the bytes of the one before"]
+                : history.faults.map { "\(style.red("broken:")) \($0)" })
     }
 }

@@ -106,14 +106,15 @@ const REASONS = {
 };
 
 /** @param {Rollout} rollout @param {number | null} remaining @returns {(import('./dom.js').Child[] | null)[]} */
-function tiles({ chosen, onNext, notOnNext, gates }, remaining) {
+function tiles({ chosen, onNext, notOnNext, missing, gates }, remaining) {
   const odd = Object.entries(notOnNext).filter(([, number]) => number > 0);
   const breaches = gates.filter(({ verdict }) => verdict === 'breach').length;
   return [
     ['Chosen', count(chosen), `${count(Math.max(0, chosen - onNext))} not there yet`],
     ['Not with the candidate', odd.length ? badge('warn', count(odd.reduce((sum, [, number]) => sum + number, 0)))
       : badge('ok', 'none'),
-      odd.map(([name, number]) => `${count(number)} ${REASONS[name] ?? name}`).join(', ') || null],
+      odd.map(([name, number]) => `${count(number)} ${REASONS[name] ?? name}`
+        + (missing[name] ? `: ${missing[name].join(', ')}` : '')).join('; ') || null],
     ['Gates', breaches ? badge('bad', `${count(breaches)} breached`) : badge('ok', 'none breached'),
       `${gates.filter(({ verdict }) => verdict === 'inconclusive').length} without a verdict`],
     remaining === null ? null : ['This stage', remaining ? duration(remaining) : 'over', 'at least, before the next'],

@@ -106,6 +106,7 @@
  * @typedef {{ group: string, id: string, state: string, by: string | null, why: string | null, changed: number,
  *   base: number | null, next: number | null, stages: { name: string, agents: number | null }[], stage: number,
  *   holder: string | null, online: number, chosen: number, onNext: number, notOnNext: Record<string, number>,
+ *   missing: Record<string, string[]>,
  *   remaining: number | null, standstill: string | null,
  *   gates: { name: string, verdict: string, found: string, limit: string, breach: string }[], notices: string[],
  *   log: { at: number, event: string, why: string | null, by: string }[] }} Rollout

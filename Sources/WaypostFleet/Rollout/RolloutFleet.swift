@@ -40,6 +40,11 @@ package struct RolloutFleet: Sendable {
 
         /// Whether it is online and says that the candidate is in force.
         package var isOnNext: Bool { isOnline && report?.place == .next }
+
+        /// Why it is chosen and does not say that the candidate is in force, in a word; nil for all others.
+        fileprivate var missing: String? {
+            isOnline && isChosen && !isOnNext ? report?.reason.word ?? "silent" : nil
+        }
     }
 
     /// How many agents are what: kept up to date with each message, for ten thousand agents are not counted five times
@@ -84,8 +89,7 @@ package struct RolloutFleet: Sendable {
                 return
             }
             chosen += part
-            guard !agent.isOnNext else { return }
-            let word = agent.report?.reason.word ?? "silent"
+            guard let word = agent.missing else { return }
             let count = (notOnNext[word] ?? 0) + part
             notOnNext[word] = count == 0 ? nil : count
         }
@@ -112,6 +116,8 @@ package struct RolloutFleet: Sendable {
     /// By name; only members of the group.
     package private(set) var agents: [String: Agent] = [:]
     package private(set) var counts = Counts()
+    /// The names of those that are counted in ``Counts/missing``.
+    private var missing: Set<String> = []
     /// Which agents the control document chooses; nil while there is none.
     private var selection: Selection?
     /// What came of agents of which it is not known yet whether they are members.
@@ -151,7 +157,7 @@ package struct RolloutFleet: Sendable {
     private var isConsistent: Bool {
         counts.chosen + counts.others == counts.online && counts.online <= agents.count
             && 0...counts.online ~= counts.onNext && 0...agents.count ~= counts.controlGroup
-            && 0...counts.controlGroup ~= counts.controlOffline
+            && 0...counts.controlGroup ~= counts.controlOffline && counts.missing == missing.count
     }
 
     /// Takes note of a message; what is new about a member of the group.
@@ -185,13 +191,25 @@ package struct RolloutFleet: Sendable {
     }
 
     private mutating func put(_ agent: Agent?, _ name: String) {
-        if let before = agents[name] { counts.add(before, -1) }
+        if let before = agents[name] {
+            counts.add(before, -1)
+            if before.missing != nil { missing.remove(name) }
+        }
         var agent = agent
         if let found = agent {
             agent?.isChosen = selection?.chooses(name, found.number) ?? false
         }
         agents[name] = agent
-        if let agent { counts.add(agent, 1) }
+        if let agent {
+            counts.add(agent, 1)
+            if agent.missing != nil { missing.insert(name) }
+        }
+    }
+
+    /// The names of those in ``Counts/notOnNext``, by reason; empty where they are too many to be read.
+    package var fewMissing: [String: [String]] {
+        guard missing.count <= RolloutStatus.maximumNamed else { return [:] }
+        return Dictionary(grouping: missing.sorted()) { agents[$0]?.missing ?? "silent" }
     }
 
     /// Another control document, or none, chooses agents.

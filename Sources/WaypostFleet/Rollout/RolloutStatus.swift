@@ -14,6 +14,9 @@ public struct RolloutStatus: Sendable, Hashable {
         public init(name: String, agents: Int? = nil) { (self.name, self.agents) = (name, agents) }
     }
 
+    /// So many agents are named at most.
+    static let maximumNamed = 10
+
     /// What a gate says.
     public enum Verdict: String, Sendable, Hashable, Codable {
         /// There is evidence, and it is good.
@@ -89,6 +92,8 @@ public struct RolloutStatus: Sendable, Hashable {
     public var onNext = 0
     /// Agents that are chosen and say that it is not, by reason.
     public var notOnNext: [String: Int] = [:]
+    /// The names of these agents, by reason; empty when they are more than ten.
+    public var missing: [String: [String]] = [:]
     /// How long the stage lasts at least from now on, or once it is `done` how long a breach still takes the map back, in
     /// milliseconds; nil when neither is so.
     public var remaining: Int64?
@@ -119,7 +124,9 @@ extension RolloutStatus {
                 stages.map { ["name": .string($0.name), "agents": .init($0.agents.map(Int64.init))] }),
             "by": .init(author), "why": .init(why), "changed": .int(changed), "holder": .init(holder),
             "online": .int(Int64(online)), "chosen": .int(Int64(chosen)), "onNext": .int(Int64(onNext)),
-            "notOnNext": .object(notOnNext.mapValues { .int(Int64($0)) }), "remaining": .init(remaining),
+            "notOnNext": .object(notOnNext.mapValues { .int(Int64($0)) }),
+            "missing": .object(missing.mapValues { .array($0.map(JSONValue.string)) }),
+            "remaining": .init(remaining),
             "standstill": .init(standstill), "gates": .array(gates.map(\.json)),
             "notices": .array(notices.map(JSONValue.string)),
         ]
@@ -153,6 +160,9 @@ extension RolloutStatus {
         onNext = try count("onNext")
         notOnNext = (fields["notOnNext"]?.objectValue ?? [:]).compactMapValues {
             $0.boundedInt.map { Int(clamping: $0) }
+        }
+        missing = (fields["missing"]?.objectValue ?? [:]).compactMapValues {
+            $0.arrayValue?.prefix(Self.maximumNamed).compactMap(\.stringValue)
         }
         remaining = try fields.clamped("remaining", to: 0...Fields.latestTime)
         standstill = try fields.text("standstill")

@@ -2,6 +2,7 @@ extension LogEvent {
     /// The line in Android's `threadtime` form, in the local time zone:
     /// `11-20 23:16:39.123    71    72 I Router  : opened scheme://router/demo1`.
     ///
+    /// What no process wrote, such as a failure report or that an agent came, has `-` in the place of the numbers.
     /// - Parameters:
     ///   - isUTC: whether the time is that of UTC.
     ///   - hasYear: whether it begins with the year: `2026-11-20 23:16:39.123`.
@@ -17,7 +18,7 @@ extension LogEvent {
     }
 
     private static func right(_ number: Int64, _ width: Int) -> String {
-        let text = String(number)
+        let text = number == 0 ? "-" : String(number)
         return String(repeating: " ", count: max(0, width - text.utf8.count)) + text
     }
 
