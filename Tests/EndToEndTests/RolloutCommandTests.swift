@@ -47,8 +47,8 @@ struct RolloutCommandTests {
         let events = try history.output.map { try JSONValue(parsing: $0)["event"]?.stringValue }
         #expect(events.first == "start" && events.last == "done" && events.count == 6)
         let file = try ScratchFile(history.output.joined(separator: "\n") + "\n", name: "audit.jsonl")
-        let read = try await scene.run("rollout", "history", "--file", file.path)
-        #expect(read.status == 0 && read.output.last?.hasPrefix("whole: ") == true, "\(read)")
+        let whole = try await scene.run("rollout", "history", "--file", file.path)
+        #expect(whole.status == 0 && whole.output.last?.hasPrefix("nothing is missing") == true, "\(whole)")
         let cut = try ScratchFile(
             history.output.enumerated().filter { $0.offset != 2 }.map(\.element).joined(separator: "\n"))
         #expect(try await scene.run("rollout", "history", "--file", cut.path).status == 1)
@@ -283,6 +283,46 @@ struct RolloutCommandTests {
         let watched = try await watch.ending()
         #expect(watched.status == 0 && watched.output.last == "done", "\(watched)")
         try await eventually("all to have the map") { try await scene.revisions() == [42: 60] }
+    }
+
+    @Test func `a map that the broker has lost is published again first, when it is that of the members`()
+        async throws
+    {
+        let scene = try await SimulatedGroup(20)
+        try await eventually("the first map in force") { try await scene.revisions() == [41: 20] }
+        try await scene.broker.restart()
+        try await eventually("all to be back, with their map") { try await scene.revisions() == [41: 20] }
+        let plan = { (words: [String]) in
+            try await RunningCommand.run(
+                ["rollout", "plan", "--group", "lobby", "--file", scene.next] + words,
+                environment: ["WAYPOST_BROKER": scene.broker.url])
+        }
+        let lost = try await plan([])
+        #expect(lost.status == 3, "\(lost)")
+        for part in ["rev 41 of @lobby in force", "kiosk-1", "--republish FILE"] {
+            #expect(lost.output.contains { $0.contains(part) }, "\(part): \(lost)")
+        }
+        // Of the same revision, and not what any gate has seen.
+        let other = try ScratchFile(
+            String(contentsOfFile: scene.base, encoding: .utf8)
+                .replacingOccurrences(of: "demo1", with: "demo3"), name: "41.json")
+        let wrong = try await plan(["--republish", other.path])
+        #expect(wrong.status == 1 && wrong.output.contains { $0.contains("byte for byte") }, "\(wrong)")
+        let refused = try await scene.start("--republish", other.path).ending()
+        #expect(refused.status == 1 && refused.output.isEmpty, "\(refused)")
+        // A plan changes nothing.
+        let right = try await plan(["--republish", scene.base])
+        #expect(
+            right.status == 0 && right.output.contains { $0.contains("is published again first") }, "\(right)"
+        )
+        #expect(try await plan([]).status == 3)
+
+        let ending = try await scene.start("--republish", scene.base).ending()
+        #expect(ending.status == 0 && ending.output.last == "done", "\(ending)")
+        try await eventually("all to have the map") { try await scene.revisions() == [42: 20] }
+        let again = try await plan(["--republish", scene.base])
+        #expect(
+            again.status == 1 && again.output.contains { $0.contains("the broker keeps rev 42") }, "\(again)")
     }
 
     @Test func `where the broker keeps nothing of the agents, they are asked who is there`() async throws {

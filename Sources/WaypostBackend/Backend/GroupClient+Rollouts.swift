@@ -10,11 +10,15 @@ extension GroupClient {
     ///   - relocation: A whole map with a revision above the one in force.
     ///   - id: The id that it would have: it says which agents come first.
     ///   - options: Its stages.
+    ///   - lost: The map that members have in force, byte for byte, where the broker has lost it; nil for none.
     /// - Throws: ``BackendError``.
     public func planRollout(
-        _ relocation: Relocation, id: String, _ options: RolloutOptions = RolloutOptions()
+        _ relocation: Relocation, id: String, _ options: RolloutOptions = RolloutOptions(),
+        republishing lost: Relocation? = nil
     ) async throws -> RolloutPlan {
-        try await rollout { try await RolloutPlanner($0, group: name, options).plan(relocation, id: id) }
+        try await rollout {
+            try await RolloutPlanner($0, group: name, options, republishing: lost).plan(relocation, id: id)
+        }
     }
 
     /// Rolls a map out, and returns when that has ended, or has stopped for somebody to decide.
@@ -26,26 +30,31 @@ extension GroupClient {
     ///   - relocation: A whole map with a revision above the one in force.
     ///   - id: Its id: 1 to 64 of `A-Z a-z 0-9 _ -`, another one each time.
     ///   - options: Its stages, and what stops it.
+    ///   - lost: The map that members have in force, byte for byte, where the broker has lost it: the broker gets it again
+    ///     before the first stage, see ``RolloutPlan/republished``. Nil for none.
     ///   - why: A word about it, for people.
     ///   - observe: Gets what it looks like, each time that this differs; on the actor that it belongs to, if any. The
     ///     roll-out waits for it, so it must return quickly.
     /// - Throws: ``BackendError``; of kind `notSent` when something speaks against it.
     public func rollOut(
         _ relocation: Relocation, id: String, _ options: RolloutOptions = RolloutOptions(),
-        because why: String? = nil,
+        republishing lost: Relocation? = nil, because why: String? = nil,
         @_inheritActorContext observe: @escaping @isolated(any) @Sendable (RolloutStatus) -> Void = { _ in }
     ) async throws -> RolloutOutcome {
         guard Name.isValid(id) else {
             throw BackendError(.invalid, "an id is 1 to 64 characters of A-Z a-z 0-9 _ -; found \(id.quoted)")
         }
-        let plan = try await planRollout(relocation, id: id, options)
+        let plan = try await planRollout(relocation, id: id, options, republishing: lost)
         try plan.check()
         guard let document = RolloutDirector.Document(relocation.payload) else {
             throw BackendError(.invalid, "a roll-out needs a whole map with a rev")
         }
         return try await rollout {
-            try await RolloutController($0, group: name, options, foreseen: plan.foreseen, observe: observe)
-                .run(.start(id: id, document, why: why)).outcome
+            try await RolloutPlanner($0, group: name, options, republishing: lost).republish(as: plan)
+            return try await RolloutController(
+                $0, group: name, options, foreseen: plan.foreseen, observe: observe
+            )
+            .run(.start(id: id, document, why: why)).outcome
         }
     }
 

@@ -27,6 +27,8 @@ public struct RolloutPlan: Sendable {
     public let group: String
     /// The revision in force; nil when the group has no map.
     public internal(set) var base: Int64?
+    /// The revision in force that the broker has lost, and that is published again first; nil when none is.
+    public internal(set) var republished: Int64?
     /// The revision that would be rolled out.
     public internal(set) var next: Int64?
     /// How many agents of the group are known, and how many of them are online.
@@ -64,7 +66,8 @@ public struct RolloutPlan: Sendable {
     package var json: JSONValue {
         func texts(_ list: [String]) -> JSONValue { .array(list.map(JSONValue.string)) }
         return [
-            "group": .string(group), "base": .init(base), "next": .init(next), "known": .int(Int64(known)),
+            "group": .string(group), "base": .init(base), "republished": .init(republished),
+            "next": .init(next), "known": .int(Int64(known)),
             "online": .int(Int64(online)),
             "stages": .array(
                 stages.map {

@@ -15,14 +15,18 @@ package struct RolloutPlanner {
     private let settings: BackendConfiguration
     private let group: String
     private let options: RolloutOptions
+    private let lost: Relocation?
     private let byteLimit: Int
 
-    /// - Parameter byteLimit: how much of the fleet's documents may wait here to be read.
+    /// - Parameters:
+    ///   - lost: The map that members have in force, where the broker has lost it: ``republish(as:)`` sends it again.
+    ///   - byteLimit: how much of the fleet's documents may wait here to be read.
     package init(
         _ settings: BackendConfiguration, group: String, _ options: RolloutOptions,
-        byteLimit: Int = RolloutController.byteLimit
+        republishing lost: Relocation? = nil, byteLimit: Int = RolloutController.byteLimit
     ) {
         (self.settings, self.group, self.options, self.byteLimit) = (settings, group, options, byteLimit)
+        self.lost = lost
     }
 
     private var topics: Topics { settings.topics }
@@ -37,7 +41,7 @@ package struct RolloutPlanner {
         var plan = RolloutPlan(group: group)
         var fleet = RolloutFleet(group: group, salt: id, topics: topics)
         let reader = RolloutReader(settings, group: group)
-        let kept = try await reader.kept()
+        var kept = try await reader.kept()
         var isPresenceKept = false
         let survey = try await MapSurvey.read(
             of: .group(group), settings, within: Self.patience, byteLimit: byteLimit
@@ -57,6 +61,7 @@ package struct RolloutPlanner {
                 "the \(member.unreadable.sorted().joined(separator: " and ")) of \(name) can't be read")
         }
         if !isPresenceKept { try await reader.ask { _ = fleet.saw($0.seen, of: nil, at: 0) } }
+        try takeLost(&plan, fleet, &kept)
         plan.base = kept.base?.id.revision
         plan.next = candidate.id.revision
         plan.known = fleet.agents.count
@@ -98,6 +103,49 @@ package struct RolloutPlanner {
         return ((isBlind ? [blind] : []) + found).filter { !options.allowed.contains($0.kind) }
     }
 
+    /// The map that the broker is to keep again is that of the members, byte for byte: any other would be a change that
+    /// no stage and no gate has seen.
+    private func takeLost(
+        _ plan: inout RolloutPlan, _ fleet: RolloutFleet, _ kept: inout RolloutDirector.Kept
+    ) throws(BackendError) {
+        guard let lost else { return }
+        guard lost.kind == .map, let document = RolloutDirector.Document(lost.payload),
+            let revision = document.id.revision
+        else { throw BackendError(.invalid, "what is published again must be a whole map with a rev") }
+        guard document.id.digest != kept.base?.id.digest else {
+            plan.notices.append(
+                "the broker keeps rev \(revision) of @\(group) by now; it is not published again")
+            return
+        }
+        let maps = fleet.agents.filter { !options.exclude.contains($0.key) }.compactMapValues(\.map)
+        let having = maps.filter { $0.value.digest == document.id.digest }.keys.sorted()
+        if let base = kept.base?.id.revision, base >= revision {
+            plan.faults.append(
+                "rev \(revision) is not published again, for the broker keeps rev \(base) of @\(group)")
+        } else if having.count * 2 <= maps.count {
+            let others = maps.keys.filter { !having.contains($0) }.sorted()
+            plan.faults.append(
+                "rev \(revision) is not published again, for it is not, byte for byte, the map that most members have: "
+                    + (others.isEmpty ? "none has a map of @\(group)" : "\(others.named) have another one"))
+        } else {
+            plan.republished = revision
+            plan.notices.append(
+                "rev \(revision) of @\(group) is published again first: \(having.named) have it, and the broker does not"
+            )
+            kept.base = document
+        }
+    }
+
+    /// Has the broker keep the lost map again, if the plan says that it is to.
+    ///
+    /// - Throws: ``BackendError``; of kind `notSent` when a newer one came meanwhile.
+    package func republish(as plan: RolloutPlan) async throws {
+        guard plan.republished != nil, let lost else { return }
+        try await BackendSession.with(settings, required: []) { session in
+            try await session.replaceMap(with: lost, of: .group(group), allowing: []) { _ in }
+        }
+    }
+
     /// Members that have a newer map in force than the broker keeps: their base would be another one than that of the
     /// roll-out, and who comes next would get the older one.
     ///
@@ -120,7 +168,7 @@ package struct RolloutPlanner {
         }
         let who = "\(has) rev \(newest) of @\(group) in force"
         var remedy = settings.words(
-            "send that map again first, or its entries as a newer one\(shell: ": waypost map undo --group \(group) --to \(newest)")"
+            "have it keep that map again first: \(library: "republishing:", shell: "--republish FILE with the file of that map"), or send its entries as a newer one\(shell: ": waypost map undo --group \(group) --to \(newest)")"
         )
         if let only = ahead.first, ahead.count == 1, members.count > 1 {
             remedy += "; if it is not so, go on without it: \(without(only))"

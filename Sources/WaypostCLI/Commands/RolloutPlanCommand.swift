@@ -26,6 +26,7 @@ struct RolloutPlanCommand: RolloutVerb {
 
     @OptionGroup var stages: RolloutStageOptions
     @OptionGroup var pace: RolloutPace
+    @OptionGroup var lost: RepublishOptions
     @OptionGroup var objections: ObjectionOptions
     @OptionGroup var asking: AskOptions
     @OptionGroup(title: "Signing", visibility: .shared) var signing: SignOptions
@@ -41,7 +42,9 @@ struct RolloutPlanCommand: RolloutVerb {
         if let signer = settings.signer { map = try map.signed(by: signer, for: .group(target.name)) }
         var options = try stages.options(pace)
         options.allowed = objections.allowed
-        let planner = RolloutPlanner(settings, group: try target.name, options)
+        let planner = RolloutPlanner(
+            settings, group: try target.name, options,
+            republishing: try lost.file.map { try RelocationOptions.relocation(file: $0, by: settings.name) })
         let plan = try await Terminal.waiting(while: "asking the agents of @\(target.name)") {
             try await planner.plan(map, id: id)
         }

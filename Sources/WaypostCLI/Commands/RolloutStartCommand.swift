@@ -9,7 +9,8 @@ struct RolloutStartCommand: SteeringVerb {
         abstract: "Roll a map out, and wait for the end.",
         discussion: """
             First it checks what waypost rollout plan checks. Then it goes from stage to stage as long as the gates \
-            pass. Ctrl-C leaves the roll-out as it is; waypost rollout resume goes on.
+            pass. Ctrl-C leaves the roll-out as it is; waypost rollout resume goes on. Where the broker has lost the map \
+            that the agents have in force, it does not begin; with --republish the broker first gets that map again.
 
             Examples:
               waypost rollout start --group lobby --file map.json --id r-7
@@ -31,6 +32,7 @@ struct RolloutStartCommand: SteeringVerb {
 
     @OptionGroup var stages: RolloutStageOptions
     @OptionGroup var pace: RolloutPace
+    @OptionGroup var lost: RepublishOptions
     @OptionGroup var objections: ObjectionOptions
     @OptionGroup var asking: AskOptions
     @OptionGroup var audit: RolloutAudit
@@ -51,8 +53,11 @@ struct RolloutStartCommand: SteeringVerb {
         let name = id ?? "r-\(Identifier.short().lowercased())"
         var options = try stages.options(pace)
         options.allowed = objections.allowed
+        let planner = RolloutPlanner(
+            settings, group: group, options,
+            republishing: try lost.file.map { try RelocationOptions.relocation(file: $0, by: settings.name) })
         let plan = try await Terminal.waiting(while: "asking the agents of @\(group)") {
-            try await RolloutPlanner(settings, group: group, options).plan(map, id: name)
+            try await planner.plan(map, id: name)
         }
         guard plan.faults.isEmpty else {
             throw BackendError(.notSent, "not begun: \(plan.faults.joined(separator: "; "))")
@@ -68,6 +73,7 @@ struct RolloutStartCommand: SteeringVerb {
             throw BackendError(.invalid, "a roll-out needs a whole map with a rev")
         }
         for notice in plan.notices.prefix(20) { Terminal.note("waypost: \(notice)") }
+        try await planner.republish(as: plan)
         try await steer(
             .start(id: name, document, why: why), options, foreseen: plan.foreseen, at: settings)
     }

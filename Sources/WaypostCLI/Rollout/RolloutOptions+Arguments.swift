@@ -160,6 +160,16 @@ final class RolloutPrinter: Sendable {
     }
 }
 
+/// The map in force, where the broker has lost it.
+struct RepublishOptions: ParsableArguments {
+    @Option(
+        name: .customLong("republish"),
+        help: ArgumentHelp(
+            "The map that the members have in force, where the broker has lost it: it gets that again first.",
+            valueName: "file"))
+    var file: String?
+}
+
 /// How fast a roll-out goes, and what it needs to go on: each who steers it says so anew.
 struct RolloutPace: SteeringOptions {
     @Option(
