@@ -199,6 +199,37 @@ import Testing
         }
     }
 
+    /// What a library or an app throws that has no text of ours.
+    @Test func `an error of anybody else is words, without the value`() throws {
+        struct Order: Codable { var id: Int }
+        enum Tab: String, Codable { case home }
+        let faults = Self.faults([
+            { _ = try JSONValueDecoder().decode(Order.self, from: ["id": "secret"]) },
+            { _ = try JSONValueDecoder().decode([Tab].self, from: ["secret"]) },
+            { _ = try JSONValueDecoder().decode(Order.self, from: [:]) },
+            { _ = try JSONValueEncoder().encode(["a": Double.nan]) },
+            { throw CancellationError() },
+            { throw CocoaError(.fileNoSuchFile) },
+        ])
+        #expect(faults.count == 6)
+        for fault in faults {
+            let text = fault.words
+            #expect(
+                text.firstMatch(of: #/Context\(|Swift\.|Optional\(|Error\(|secret|\w\(\w+: /#) == nil,
+                "\(text)")
+            #expect(text.contains(" "), "\(text)")
+        }
+        for reason in [
+            PublishReceipt.SendError.overflow, .tooLarge,
+            .topic(TopicError(topic: "a/#/b", reason: .misplacedWildcard)),
+            .library(code: 24, text: "Requested QoS not supported on server."),
+        ] {
+            #expect(
+                "\(reason)".firstMatch(of: #/\w\(\w+: |MQTTLink|\.$/#) == nil && "\(reason)".contains(" "),
+                "\(reason)")
+        }
+    }
+
     /// What speaks of options in the files of libraries: the table of the settings, which is that of the options, and
     /// what tools show beside a code.
     private static let tables: Set<String> = ["AgentSetting", "CodeExplanation", "HealthCheckGuide"]

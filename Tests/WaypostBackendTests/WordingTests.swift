@@ -65,6 +65,12 @@ import WaypostMessages
         #expect(wording.library == "the map is signed; give a signer and 1")
         #expect(wording.shell == "the map is signed; use --sign-key and 1")
         let diagnosis = NoReplyDiagnosis(.agent("k1"), topics: Self.topics)
+        // A text with a part that is worded twice was read as a String, which shows both as Swift writes them.
+        for part in [wording, diagnosis.explanation(after: "1 s")] {
+            let error = BackendError(.noReply, "\(part) (c1)")
+            #expect(
+                error.description == "\(part.library) (c1)" && error.wording.shell == "\(part.shell) (c1)")
+        }
         #expect(!diagnosis.explanation(after: nil).library.contains("waypost "))
         #expect(diagnosis.explanation(after: nil).shell.contains("--wait"))
     }

@@ -153,7 +153,7 @@ struct LinkState: Sendable {
 
     mutating func started(at now: Instant) -> [Action] {
         defer { assert(isConsistent) }
-        precondition(phase == .new, "started in \(phase)")
+        precondition(phase == .new, "started twice")
         for (index, memory) in settings.speaks311 where brokers.indices.contains(index) {
             brokers[index].speaks311Until = now + min(memory.left, settings.versionMemory)
             brokers[index].wasSilentOn5 = memory.wasSilent

@@ -26,8 +26,8 @@ public struct PublishReceipt: Sendable, Hashable {
         case rejected(SendError)
     }
 
-    /// Why a message was not sent at all.
-    public enum SendError: Sendable, Hashable {
+    /// Why a message was not sent at all; its description is a clause for people.
+    public enum SendError: Sendable, Hashable, CustomStringConvertible {
         /// The queue is full: `MQTTLinkConfiguration.queueLimit`.
         case overflow
         /// The topic breaks the rules.
@@ -36,6 +36,16 @@ public struct PublishReceipt: Sendable, Hashable {
         case tooLarge
         /// libmosquitto refused it; with its code and its text.
         case library(code: Int32, text: String)
+
+        /// The clause: `it is larger than the broker takes`.
+        public var description: String {
+            switch self {
+            case .overflow: "too many messages wait to be sent"
+            case .topic(let error): "\(error)"
+            case .tooLarge: "it is larger than the broker takes"
+            case .library(_, let text): text.hasSuffix(".") ? String(text.dropLast()) : text
+            }
+        }
     }
 
     /// The token it was published with.

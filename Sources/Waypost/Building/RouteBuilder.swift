@@ -41,8 +41,7 @@ public struct RouteBuilder: Sendable {
         do {
             builder.parameters[key] = try JSONValueEncoder().encode(value)
         } catch {
-            builder.mistake =
-                mistake ?? .unencodable(key, detail: (error as? EncodingError)?.reason ?? "\(error)")
+            builder.mistake = mistake ?? .unencodable(key, detail: error.words)
         }
         return builder
     }

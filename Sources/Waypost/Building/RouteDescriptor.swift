@@ -61,7 +61,7 @@ public struct RouteDescriptor: Sendable {
             self.pattern = try table.pattern(pattern)
             try table.add(self.pattern, index: 0)
         } catch {
-            throw .badPattern(pattern, detail: "\(error)")
+            throw .badPattern(pattern, detail: error.words)
         }
         self.table = table
         template = Self.template(self.pattern.text)
@@ -129,8 +129,7 @@ public struct RouteDescriptor: Sendable {
         do {
             json = try JSONValueEncoder().encode(value)
         } catch {
-            throw .unencodable(
-                "\(type(of: value))", detail: (error as? EncodingError)?.reason ?? "\(error)")
+            throw .unencodable(String(describing: type(of: value)), detail: error.words)
         }
         guard case .object(let members) = json else {
             throw .unencodable("\(type(of: value))", detail: "it is \(json.kind), not an object")

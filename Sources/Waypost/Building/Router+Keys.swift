@@ -39,9 +39,8 @@ extension Router {
         do {
             values = try JSONValueEncoder().encode(route).objectValue ?? [:]
         } catch {
-            let reason = (error as? EncodingError)?.reason ?? "\(error)"
             return Opening(
-                outcome: .rejected(.badField("encode \(Typed.self): \(reason)")),
+                outcome: .rejected(.badField("encode \(Typed.self): \(error.words)")),
                 requested: Typed.key.rawValue, url: Typed.key.rawValue, ref: context.ref)
         }
         return await open(Typed.key, values, objects: objects, scheme: scheme, context: context)

@@ -1,11 +1,5 @@
 import Threading
 
-#if canImport(FoundationEssentials)
-import FoundationEssentials
-#else
-import Foundation
-#endif
-
 /// How work with a deadline ended.
 enum TimedResult<Value: Sendable>: Sendable {
     case finished(Result<Value, any Error>)
@@ -237,15 +231,8 @@ extension Failure {
             case let failure as Failure: failure
             case let error as ParameterError: .badField("\(subject): \(error)")
             case is CancellationError: .canceled(subject)
-            case let error as DecodingError:
-                .handlerFailed("\(subject) failed: \(error.place) \(error.reason)")
-            default: .handlerFailed("\(subject) failed: \(Self.text(of: error))")
+            default: .handlerFailed("\(subject) failed: \(error.words)")
             }
-    }
-
-    /// What an app's error says: for people, where its type has words for them.
-    static func text(of error: any Error) -> String {
-        (error as? any LocalizedError)?.errorDescription ?? "\(error)"
     }
 }
 

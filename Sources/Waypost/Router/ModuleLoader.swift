@@ -224,7 +224,7 @@ final class ModuleLoader: Sendable {
             try await declaration.setUp()
             end(declaration.declared, .ready)
         } catch {
-            end(declaration.declared, .failed("setUp failed: \(Failure.text(of: error))"))
+            end(declaration.declared, .failed("setUp failed: \(error.words)"))
         }
     }
 

@@ -135,8 +135,7 @@ public struct Exposed<Service: Sendable>: Sendable {
             do {
                 return try JSONValueEncoder().encode(answer)
             } catch {
-                let reason = (error as? EncodingError)?.reason ?? Failure.text(of: error)
-                throw Failure.handlerFailed("the result of \(name) can't be written as JSON: \(reason)")
+                throw Failure.handlerFailed("the result of \(name) can't be written as JSON: \(error.words)")
             }
         }
     }

@@ -159,7 +159,7 @@ struct ArgumentReader {
                 return try JSONValueEncoder().encode(value)
             } catch {
                 throw .badField(
-                    "argument \"\(name)\" of \(method.full) can't be written as JSON: \(Failure.text(of: error))"
+                    "argument \"\(name)\" of \(method.full) can't be written as JSON: \(error.words)"
                 )
             }
         }

@@ -174,7 +174,7 @@ extension MapPlan {
     /// - Throws: ``BackendError`` when the broker knows no such agent or group.
     func checkMembers() throws(BackendError) {
         guard let absence else { return }
-        var error = BackendError(.unknownReceiver, absence + NearestNames.question(nearest))
+        var error = BackendError(.unknownReceiver, "\(absence)\(NearestNames.question(nearest))")
         error.nearest = nearest
         throw error
     }

@@ -1,4 +1,5 @@
 public import Waypost
+import WaypostMessages
 package import WaypostTools
 
 /// What an agent can open and call, against which commands are checked before they are sent.

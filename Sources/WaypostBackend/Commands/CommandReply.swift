@@ -47,7 +47,9 @@ public struct CommandReply: Sendable, Hashable {
             return try JSONValueDecoder().decode(type, from: result)
         } catch {
             throw BackendError(
-                .unreadable, "the result of \(id) from \(agent) is not a \(type): \(error)", id: id)
+                .unreadable,
+                "the result of \(id) from \(agent) is not a \(String(describing: type)): \(error.words)",
+                id: id)
         }
     }
 }

@@ -4,7 +4,7 @@ import WaypostMessages
 /// What became of a command at its agent, and when; times are by the agent's clock, in milliseconds since 1970.
 public struct CommandTimeline: Sendable, Hashable {
     /// Where a command is.
-    public enum State: Sendable, Hashable {
+    public enum State: String, Sendable, Hashable {
         /// It waits for its turn.
         case waiting
         /// It waits until an interceptor lets it go on.

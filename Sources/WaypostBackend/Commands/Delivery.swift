@@ -83,7 +83,7 @@ struct Delivery: Sendable {
         switch try await link.publish(.json(topic, Array(command.payload.utf8), properties: properties)) {
         case .acknowledged, .lost: break
         case .refused(let code):
-            throw BackendError.denied(topic, code, to: settings.name, settings.topics, id: command.id)
+            throw BackendError.denied(topic, code, to: settings, id: command.id)
         case .rejected(let reason):
             throw BackendError(.notSent, "publish to \(topic): \(reason)", id: command.id)
         }

@@ -30,6 +30,8 @@ public struct BackendConfiguration: Sendable {
     package func words(_ wording: Wording) -> String { speaksShell ? wording.shell : wording.library }
     /// How agents are asked, where this sender may only send maps: see ``asking``.
     package var asker: Asker?
+    /// Whether whoever set these can name another one that asks agents.
+    package var canNameAsker = false
     /// A connection that all share; nil for one of each session's own.
     package var shared: SharedLink?
 

@@ -6,7 +6,7 @@ package import WaypostMessages
 /// Its description says what was being done, to what, what was found, and what to do.
 public struct BackendError: Error, Sendable, CustomStringConvertible {
     /// What happened, for code to act on.
-    public enum Kind: Sendable, Hashable {
+    public enum Kind: String, Sendable, Hashable {
         /// What was asked for makes no sense; nothing was sent.
         case invalid
         /// Nothing was sent.
@@ -46,15 +46,13 @@ public struct BackendError: Error, Sendable, CustomStringConvertible {
 
     /// Who may do it, where the broker does not let this sender.
     package var role: BrokerRole?
+    /// Whether only who asks agents has to be another one.
+    package var needsAsker = false
     /// Why a command does not fit the agent's contract, when that is the reason.
     package var rejection: Failure?
 
     package init(_ kind: Kind, _ wording: Wording, id: String? = nil, rejection: Failure? = nil) {
         (self.kind, self.wording, self.id, self.rejection) = (kind, wording, id, rejection)
-    }
-
-    package init(_ kind: Kind, _ text: String, id: String? = nil, rejection: Failure? = nil) {
-        self.init(kind, Wording(text), id: id, rejection: rejection)
     }
 
     /// Whether anything was sent.

@@ -1,5 +1,6 @@
 import Logging
 package import MQTTLink
+import Waypost
 package import WaypostMessages
 
 /// A connection to a broker, under a sender's name.
@@ -12,10 +13,12 @@ package final class BackendSession: Sendable {
     /// The most bytes that they may have, so that a flood of large messages does not fill the memory.
     package static let byteLimit = 32 << 20
 
-    package let sender: String
-    package let topics: Topics
     package let connection: Connection
+    private let settings: BackendConfiguration
     private let session: any SessionTransport
+
+    package var sender: String { settings.name }
+    package var topics: Topics { settings.topics }
 
     /// Connects and subscribes.
     ///
@@ -89,13 +92,12 @@ package final class BackendSession: Sendable {
                 failures.append(refusalText(error))
             }
         }
-        throw BackendError(.noBroker, failures.joined(separator: "; "))
+        throw BackendError(.noBroker, "\(failures.joined(separator: "; "))")
     }
 
     private init(_ session: any SessionTransport, _ settings: BackendConfiguration) {
         self.session = session
-        sender = settings.name
-        topics = settings.topics
+        self.settings = settings
         connection = session.connection
     }
 
@@ -109,12 +111,12 @@ package final class BackendSession: Sendable {
             result = try await session.publish(message)
         } catch {
             try Task.checkCancellation()
-            throw BackendError(.noBroker, "publish to \(message.topic): \(error)")
+            throw BackendError(.noBroker, "publish to \(message.topic): \(error.words)")
         }
         switch result {
         case .acknowledged: break
         case .refused(let code):
-            throw BackendError.denied(message.topic, code, to: sender, topics)
+            throw BackendError.denied(message.topic, code, to: settings)
         case .rejected(let reason): throw BackendError(.notSent, "publish to \(message.topic): \(reason)")
         case .lost: throw BackendError(.noBroker, "publish to \(message.topic): the connection was lost")
         }
@@ -165,7 +167,7 @@ package final class BackendSession: Sendable {
                     + "give each program its own name\(shell: ", or see --accounts: waypost help broker")")
         }
         throw BackendError(
-            .noBroker, session.endReason.map(endText) ?? "the connection to the broker was closed")
+            .noBroker, "\(session.endReason.map(endText) ?? "the connection to the broker was closed")")
     }
 
     /// Why a connection that was made ended.
@@ -188,7 +190,7 @@ package final class BackendSession: Sendable {
             let isClosed =
                 reason?.cause == .closedByBroker
                 && [.subscribing, .online].contains(reason?.stage ?? .connecting)
-            return "no broker: \(error)"
+            return "no broker: \(error.words)"
                 + (isClosed ? "; it ended, or another program signed in under the same name" : "")
         }
         return "the broker \(reason.broker) refused the login: \(code)" + (detail.map { " (\($0))" } ?? "")

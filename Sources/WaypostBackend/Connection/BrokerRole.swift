@@ -32,16 +32,17 @@ package enum BrokerRole: String, Sendable {
 }
 
 extension BackendError {
-    /// The broker does not let `name` write a topic.
+    /// The broker does not let a sender write a topic.
     static func denied(
-        _ topic: String, _ code: ReasonCode, to name: String, _ topics: Topics, id: String? = nil
+        _ topic: String, _ code: ReasonCode, to settings: BackendConfiguration, id: String? = nil
     ) -> BackendError {
-        let role = BrokerRole(writing: topic, topics)
+        let role = BrokerRole(writing: topic, settings.topics)
         var error = BackendError(
             .denied,
-            "the broker refused the message to \(topic): \(code); check its rules for \(name)"
+            "the broker refused the message to \(topic): \(code); check its rules for \(settings.name)"
                 + (role.map { ": \($0.text)" } ?? ""), id: id)
         error.role = role
+        error.needsAsker = settings.canNameAsker && role == .sender
         return error
     }
 }

@@ -1,4 +1,6 @@
 import ServiceLifecycle
+import Waypost
+import WaypostMessages
 
 /// What every public call of the library that waits is made of.
 enum PublicCall {
@@ -27,7 +29,7 @@ enum PublicCall {
         } catch {
             // Whatever a wait ended with because of that, that is the reason.
             guard !work.isCancelled, !(error is CancellationError) else { throw CancellationError() }
-            throw error as? BackendError ?? BackendError(.unreadable, "\(error)")
+            throw error as? BackendError ?? BackendError(.unreadable, "\(error.words)")
         }
     }
 }

@@ -46,7 +46,7 @@ package struct CommandCheck {
         } catch let fault as Failure {
             return [finding(.badCommand, "\(fault.code): \(fault.detail)")]
         } catch {
-            let fault = (error as? JSONError)?.rejection ?? Failure(.badJSON, "\(error)")
+            let fault = (error as? JSONError)?.rejection ?? Failure(.badJSON, error.words)
             return [finding(.badCommand, "\(fault.code): \(fault.detail)")]
         }
     }

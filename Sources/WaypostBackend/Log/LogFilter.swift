@@ -81,6 +81,6 @@ extension LogQuery {
     ///
     /// - Throws: ``BackendError`` naming the term and what it should be.
     package static func read(_ text: String) throws(BackendError) -> LogQuery {
-        do { return try LogQuery(text) } catch { throw BackendError(.invalid, error.detail) }
+        do { return try LogQuery(text) } catch { throw BackendError(.invalid, "\(error.detail)") }
     }
 }

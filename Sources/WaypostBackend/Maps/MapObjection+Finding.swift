@@ -1,4 +1,5 @@
 import Waypost
+import WaypostMessages
 
 extension MapObjection {
     /// What speaks against a map by what it would do at agents.
@@ -58,7 +59,7 @@ extension [MapObjection] {
     func check(_ allowed: Set<MapObjection.Kind>) throws(BackendError) {
         let left = filter { !allowed.contains($0.kind) }
         guard !left.isEmpty else { return }
-        var error = BackendError(.notSent, "not sent: " + left.map(\.text).joined(separator: "; "))
+        var error = BackendError(.notSent, "not sent: \(left.map(\.text).joined(separator: "; "))")
         error.objections = left
         throw error
     }

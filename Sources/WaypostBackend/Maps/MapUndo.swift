@@ -221,8 +221,8 @@ package struct MapUndoer {
             let kept = Set(members.flatMap { $0.revisions.compactMap(\.revision) }).sorted(by: >)
             throw BackendError(
                 .notSent,
-                "no member of \(layer) keeps rev \(revision); kept are "
-                    + kept.map(String.init).joined(separator: ", "))
+                "no member of \(layer) keeps rev \(revision); kept are \(kept.map(String.init).joined(separator: ", "))"
+            )
         }
         let document = try agreed(kept, of: members, "under rev \(revision)")
         return MapUndo(
@@ -335,7 +335,7 @@ package struct MapUndoer {
     ) -> BackendError {
         if let silence = answers.silence { return silence }
         let reason = answers.refusals.first.map { "\($0.agent): \($0.reply.code): \($0.reply.detail ?? "")" }
-        return BackendError(.refused, reason ?? "no agent of \(audience) answered")
+        return BackendError(.refused, "\(reason ?? "no agent of \(audience) answered")")
     }
 }
 

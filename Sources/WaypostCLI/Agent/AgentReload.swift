@@ -1,5 +1,6 @@
 import Logging
 import UnixSignals
+import Waypost
 import WaypostAgent
 
 /// Reads the configuration again on SIGHUP, and hands the agent what can change while it runs.
@@ -31,10 +32,8 @@ struct AgentReload: Sendable {
                     "these settings need a restart of the agent: \(fixed.joined(separator: ", "))"
                 )
             }
-        } catch let error as CommandError {
-            logger.error("reloading the configuration: \(error); nothing has changed")
         } catch {
-            logger.error("reloading the configuration: \(error); nothing has changed")
+            logger.error("reloading the configuration: \(error.words); nothing has changed")
         }
     }
 }

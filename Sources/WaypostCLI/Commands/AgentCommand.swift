@@ -92,7 +92,7 @@ struct AgentCommand: OperatorCommand {
                 error.needsPerson ? .data : .failed,
                 "start agent \(settings.configuration.agent): \(error.wording.shell)")
         } catch {
-            throw CommandError(.failed, "start agent \(settings.configuration.agent): \(error)")
+            throw CommandError(.failed, "start agent \(settings.configuration.agent): \(error.words)")
         }
     }
 
@@ -149,7 +149,7 @@ struct AgentCommand: OperatorCommand {
                 Task { await group.triggerGracefulShutdown() }
             }
         } catch {
-            throw CommandError(.failed, "the agent ended: \(error)")
+            throw CommandError(.failed, "the agent ended: \(error.words)")
         }
     }
 }

@@ -103,7 +103,7 @@ struct DescribeCommand: ContractCommand {
         do {
             return try await MapClient(settings, of: .agent(agent), wait.replyWait).resolve([name]).first
         } catch {
-            let reason = "\(error)"
+            let reason = error.words
             Terminal.note(
                 "waypost: warning: it is not known where redirects lead on \(agent): \(reason)")
             return nil

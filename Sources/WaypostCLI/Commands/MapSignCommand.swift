@@ -84,7 +84,7 @@ struct MapSignCommand: OperatorCommand {
                 .failed,
                 "sign \(name): an agent refuses it: \(error.code): \(error.detail); see: waypost check")
         } catch {
-            throw CommandError(.failed, "sign \(name): \(error)")
+            throw CommandError(.failed, "sign \(name): \(error.words)")
         }
     }
 

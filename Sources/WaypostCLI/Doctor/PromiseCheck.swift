@@ -179,7 +179,7 @@ struct PromiseCheck {
         do {
             return try await MQTTSession.connect(configuration)
         } catch {
-            throw BackendError(.noBroker, "no broker: \(error)")
+            throw BackendError(.noBroker, "no broker: \(error.words)")
         }
     }
 

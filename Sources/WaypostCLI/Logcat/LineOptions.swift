@@ -64,7 +64,7 @@ struct LineOptions: ParsableArguments {
             do {
                 filter.expression = try TextPattern(expression, .expression)
             } catch {
-                throw BackendError(.invalid, error.detail)
+                throw BackendError(.invalid, "\(error.detail)")
             }
         }
         filter.process = pid

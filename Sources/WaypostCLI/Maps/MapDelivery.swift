@@ -90,7 +90,7 @@ struct MapDelivery {
             "not sent: \(left.map(\.text).joined(separator: "; "))"
                 + (isUnknown ? ", and the broker would keep the map for the first that comes" : "")
                 + "; \(left.options) \(left.count == 1 ? "sends" : "send") it"
-                + (isUnknown ? NearestNames.question(nearest) : ""))
+                + "\(isUnknown ? NearestNames.question(nearest) : "")")
     }
 
     /// Asks before entries disappear, or a map at the broker is replaced.

@@ -29,6 +29,7 @@ extension SessionOptions {
     ) async throws(CommandError) -> BackendConfiguration {
         var settings = try await resolved(signedBy: signing)
         settings.asker = try await asking.asker()
+        settings.canNameAsker = true
         return settings
     }
 }

@@ -48,7 +48,8 @@ struct CommandError: Error, CustomStringConvertible {
         case let error as CommandError: self = error
         case let error as BackendError:
             // Profiles may have other names; these are those of the guide.
-            let advice = error.role.map { "; with its profile: --profile \($0.rawValue)" } ?? ""
+            let option = error.needsAsker ? "--ask-as" : "--profile"
+            let advice = error.role.map { "; with its profile: \(option) \($0.rawValue)" } ?? ""
             self.init(error.exit, error.wording.shell + advice)
         default: return nil
         }

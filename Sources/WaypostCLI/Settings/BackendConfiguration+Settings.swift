@@ -19,7 +19,7 @@ extension BackendConfiguration {
         do {
             brokers = try (texts.isEmpty ? [Self.defaultBroker] : texts).map { try BrokerURL($0) }
         } catch {
-            throw CommandError(.usage, "broker: \(error)")
+            throw CommandError(.usage, "broker: \(error.words)")
         }
         let root = try await settings.text("root") ?? Topics.defaultRoot
         guard let topics = Topics(root: root) else {

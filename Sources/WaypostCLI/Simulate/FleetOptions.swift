@@ -87,7 +87,7 @@ enum FleetOptions {
         } catch let error as CommandError {
             throw error
         } catch {
-            throw CommandError(.usage, "map file \(error)")
+            throw CommandError(.usage, "map file \(error.words)")
         }
     }
 }

@@ -78,7 +78,7 @@ final class FleetReader: Service {
                 connectionState.withLock { connection in
                     if connection.broker != nil { connection.since = now }
                     connection.broker = nil
-                    connection.reason = "\(error)"
+                    connection.reason = error.words
                 }
             }
             guard (try? await Task.sleep(for: pause.next())) != nil else { return }

@@ -99,7 +99,7 @@ struct AskingViews: Sendable {
                 members["running"] = .init(timeline.running)
                 members["ended"] = .init(timeline.ended ?? members["ended"]?.time)
                 members["attempt"] = .int(Int64(timeline.attempt))
-                members["state"] = .string("\(timeline.state)")
+                members["state"] = .string(timeline.state.rawValue)
                 if let code = timeline.code { members["code"] = .int(Int64(code)) }
                 if let detail = timeline.detail { members["detail"] = .string(detail) }
             } else if seen == nil {
@@ -172,7 +172,7 @@ struct AskingViews: Sendable {
             members["silent"] = false
         } catch {
             members["failure"] = [
-                "code": .null, "name": "NO_ANSWER", "detail": .string("\(error)"), "nearest": [],
+                "code": .null, "name": "NO_ANSWER", "detail": .string(error.words), "nearest": [],
             ]
             members["silent"] = true
         }
@@ -208,7 +208,7 @@ struct AskingViews: Sendable {
         case .group(let name):
             plan = try await MapClient(backend.settings, of: .group(name)).plan(draft.relocation)
         }
-        if let absence = plan.absence { throw BackendError(.unknownReceiver, absence) }
+        if let absence = plan.absence { throw BackendError(.unknownReceiver, "\(absence)") }
         return plan.pageJSON.merging([
             "asOf": .int(WallClock.now()), "document": draft.json,
             "command": .string(try draft.command(shell)),

@@ -19,7 +19,7 @@ enum ViewError: Error {
         switch error {
         case let error as ViewError: self = error
         case let error as BackendError: self = .backend(error)
-        default: self = .backend(BackendError(.noReply, "the request was cancelled: \(error)"))
+        default: self = .backend(BackendError(.noReply, "the request was cancelled: \(error.words)"))
         }
     }
 
@@ -51,7 +51,7 @@ enum ViewError: Error {
             case .tooLong(let text): ("TOO_LONG", text, .null)
             case .backend(let error):
                 (
-                    error.code?.name ?? "\(error.kind)", error.wording.shell,
+                    error.code?.name ?? error.kind.rawValue, error.wording.shell,
                     [
                         "code": .init(error.code.map { Int64($0.number) }),
                         "nearest": .array(error.nearest.map(JSONValue.string)),

@@ -339,7 +339,8 @@ package struct MapLayers: Sendable {
         } catch let error as RelocationError {
             throw error
         } catch {
-            throw RelocationError(.badField, layer: name, detail: "the stored map can't be read: \(error)")
+            throw RelocationError(
+                .badField, layer: name, detail: "the stored map can't be read: \(error.words)")
         }
     }
 

@@ -116,7 +116,7 @@ struct SimulatedFleet: Sendable {
             let build =
                 try builds[version] ?? SimulatedBuild(version: version, isOld: isOld, directory: directory)
             builds[version] = build
-            let key = "\(version) \(groups)"
+            let key = "\(version) \(groups.joined(separator: " "))"
             let none = try maps[key] ?? SimulatedMaps(build, groups: groups)
             maps[key] = none
             agents.append(

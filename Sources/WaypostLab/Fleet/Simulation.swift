@@ -271,7 +271,7 @@ package final class Simulation: Sendable {
             let router = try command.maps.build.router(command.maps, command.name)
             result = await router.run(command.turn.operation, command.turn.context)
         } catch {
-            result = CommandResult(Failure(.handlerFailed, "\(error)"), origin: .agent)
+            result = CommandResult(Failure(.handlerFailed, error.words), origin: .agent)
         }
         tasks.withLock { $0[command.key] = nil }
         let now = now

@@ -29,9 +29,8 @@ package struct Wording: Sendable, Hashable, ExpressibleByStringInterpolation {
 
         package mutating func appendLiteral(_ text: String) { wording += Wording(text) }
 
-        package mutating func appendInterpolation(_ value: some Any) {
-            let text: String = "\(value)"
-            wording += Wording(text)
+        package mutating func appendInterpolation(_ value: some CustomStringConvertible) {
+            wording += Wording(value.description)
         }
 
         package mutating func appendInterpolation(_ part: Wording) { wording += part }
