@@ -2,13 +2,15 @@
 package struct TimerQueue {
     package typealias Body = @Sendable () -> Void
 
-    private struct Entry {
+    private struct Entry: Comparable {
         var time: UInt64
         var number: UInt64
+
+        static func < (one: Entry, other: Entry) -> Bool { one.time < other.time }
     }
 
-    // A heap. Of a call that was taken back the entry stays until its time, or until there are too many of them.
-    private var heap: [Entry] = []
+    // Of a call that was taken back the entry stays until its time, or until there are too many of them.
+    private var heap = Heap<Entry>()
     private var bodies: [UInt64: Body] = [:]
     private var last: UInt64 = 0
 
@@ -23,7 +25,7 @@ package struct TimerQueue {
 
     /// Whether each call has its entry, and the next one is in front.
     private var isConsistent: Bool {
-        heap.count >= bodies.count && heap.dropFirst().prefix(2).allSatisfy { $0.time >= nextTime }
+        heap.count >= bodies.count && heap.isConsistent
     }
 
     /// Adds a call; `wakes` is whether it comes before all others.
@@ -32,15 +34,14 @@ package struct TimerQueue {
         let before = nextTime
         last += 1
         bodies[last] = body
-        heap.append(Entry(time: time, number: last))
-        rise(from: heap.count - 1)
+        heap.insert(Entry(time: time, number: last))
         return (last, time < before)
     }
 
     package mutating func remove(_ number: UInt64) -> Body? {
         defer { assert(isConsistent) }
         let body = bodies.removeValue(forKey: number)
-        if heap.count > 2 * bodies.count + 64 { removeDead() }
+        if heap.count > 2 * bodies.count + 64 { heap.removeAll { bodies[$0.number] == nil } }
         return body
     }
 
@@ -48,39 +49,9 @@ package struct TimerQueue {
     package mutating func takeDue(at now: UInt64) -> [Body] {
         defer { assert(isConsistent) }
         var due: [Body] = []
-        while let first = heap.first, first.time <= now {
+        while let first = heap.popFirst(where: { $0.time <= now }) {
             if let body = bodies.removeValue(forKey: first.number) { due.append(body) }
-            removeFirst()
         }
         return due
-    }
-
-    private mutating func removeDead() {
-        heap.removeAll { bodies[$0.number] == nil }
-        // An array in order is a heap.
-        heap.sort { $0.time < $1.time }
-    }
-
-    private mutating func rise(from start: Int) {
-        var place = start
-        while place > 0, heap[place].time < heap[(place - 1) / 2].time {
-            heap.swapAt(place, (place - 1) / 2)
-            place = (place - 1) / 2
-        }
-    }
-
-    private mutating func removeFirst() {
-        heap.swapAt(0, heap.count - 1)
-        heap.removeLast()
-        var place = 0
-        while true {
-            var least = place
-            for child in [2 * place + 1, 2 * place + 2] where child < heap.count {
-                if heap[child].time < heap[least].time { least = child }
-            }
-            guard least != place else { return }
-            heap.swapAt(place, least)
-            place = least
-        }
     }
 }

@@ -1,4 +1,6 @@
-/// What the agents of a fleet do by themselves and when, the next first: a heap.
+import Threading
+
+/// What the agents of a fleet do by themselves and when, the next first.
 struct FleetSchedule: Sendable {
     enum Event: UInt8, Sendable {
         case health, lost, returned, line, failure
@@ -10,7 +12,7 @@ struct FleetSchedule: Sendable {
         case traffic
     }
 
-    struct Entry: Sendable {
+    struct Entry: Comparable, Sendable {
         /// In milliseconds since 1970.
         var due: Int64
         /// The agent; -1 for what the whole fleet does.
@@ -18,36 +20,17 @@ struct FleetSchedule: Sendable {
         var event: Event
 
         /// One order for all, so that the same fleet always does the same.
-        func isBefore(_ other: Entry) -> Bool {
-            (due, agent, event.rawValue) < (other.due, other.agent, other.event.rawValue)
+        static func < (one: Entry, other: Entry) -> Bool {
+            (one.due, one.agent, one.event.rawValue) < (other.due, other.agent, other.event.rawValue)
         }
     }
 
-    private var heap: [Entry] = []
+    private var heap = Heap<Entry>()
 
     mutating func add(_ event: Event, of agent: Int, at due: Int64) {
-        heap.append(Entry(due: due, agent: Int32(agent), event: event))
-        var place = heap.count - 1
-        while place > 0, heap[place].isBefore(heap[(place - 1) / 2]) {
-            heap.swapAt(place, (place - 1) / 2)
-            place = (place - 1) / 2
-        }
+        heap.insert(Entry(due: due, agent: Int32(agent), event: event))
     }
 
     /// The next one, when its time has come.
-    mutating func takeDue(at now: Int64) -> Entry? {
-        guard let first = heap.first, first.due <= now else { return nil }
-        heap.swapAt(0, heap.count - 1)
-        heap.removeLast()
-        var place = 0
-        while true {
-            var least = place
-            for child in [2 * place + 1, 2 * place + 2] where child < heap.count {
-                if heap[child].isBefore(heap[least]) { least = child }
-            }
-            guard least != place else { return first }
-            heap.swapAt(place, least)
-            place = least
-        }
-    }
+    mutating func takeDue(at now: Int64) -> Entry? { heap.popFirst { $0.due <= now } }
 }
