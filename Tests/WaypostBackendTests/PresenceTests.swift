@@ -8,6 +8,8 @@ import WaypostMessages
 
 /// Who is there, by all that speaks for it; and what can't be read takes nothing away.
 ///
+/// All of them read the documents of an agent by `FleetAgent`.
+///
 /// | Who decides | By what | What can't be read |
 /// |---|---|---|
 /// | `Roster`: lists, `describe`, `ping`, `open`, the console, plans | state, health, map/applied, any message that is no will | the document stays as it was; `AgentSummary.problem` names it |
@@ -63,7 +65,70 @@ import WaypostMessages
                 state("online", "birth"), health(age: 0, retain: false), cleared, applied,
                 state("offline", "will"),
             ], isOnline: false),
+        Case(
+            testDescription: "its state is removed while it goes on, and it says nothing yet",
+            messages: [state("online", "birth"), health(age: 0, retain: true), cleared], isOnline: true),
+        Case(
+            testDescription: "the broker keeps a late will, and health of the connection after it",
+            messages: [state("offline", "will", epoch: 0), health(age: 600_000, retain: true)], isOnline: true
+        ),
+        Case(
+            testDescription: "the same, the health first",
+            messages: [health(age: 600_000, retain: true), state("offline", "will", epoch: 0)], isOnline: true
+        ),
+        Case(
+            testDescription: "a late will comes after the birth",
+            messages: [
+                state("online", "birth"), health(age: 0, retain: true), state("offline", "will", epoch: 0),
+            ], isOnline: true),
     ]
+
+    /// What only a clock that people have tells is told to a roll-out by who has read the list.
+    @Test(arguments: cases, ["all", "lobby"])
+    func `a roll-out counts the agents that a list shows as online`(_ one: Case, group: String) {
+        var roster = Roster(topics: Self.topics)
+        var fleet = RolloutFleet(group: group, salt: "r", topics: Self.topics)
+        for message in one.messages {
+            roster.saw(message, now: Self.now)
+            _ = fleet.saw(message.seen, of: nil, at: 0)
+        }
+        for (name, member) in roster.members where member.isOnline == true { fleet.spoke(name) }
+        let isMember = roster.members["k1"]?.isIn(group) == true
+        #expect(fleet.counts.online == (one.isOnline == true && isMember ? 1 : 0))
+    }
+
+    @Test func `who begins anew in another group is counted there, by all`() {
+        func begins(_ boot: String, _ group: String) -> [MQTTMessage] {
+            [
+                Self.message(
+                    "state", #"{"state":"online","epoch":1,"boot":"\#(boot)","why":"birth"}"#, retain: false),
+                Self.applied,
+                Self.message(
+                    "health",
+                    #"{"status":"green","epoch":1,"boot":"\#(boot)","groups":["\#(group)"],"at":\#(Self.now)}"#,
+                    retain: false),
+            ]
+        }
+        var roster = Roster(topics: Self.topics)
+        var (lobby, hall) = (
+            RolloutFleet(group: "lobby", salt: "r", topics: Self.topics),
+            RolloutFleet(group: "hall", salt: "r", topics: Self.topics)
+        )
+        func counts(_ messages: [MQTTMessage]) -> [Int] {
+            for message in messages {
+                roster.saw(message, now: Self.now)
+                _ = lobby.saw(message.seen, of: nil, at: 0)
+                _ = hall.saw(message.seen, of: nil, at: 0)
+            }
+            #expect(roster.members["k1"]?.isIn("lobby") == (lobby.counts.online == 1))
+            #expect(roster.members["k1"]?.isIn("hall") == (hall.counts.online == 1))
+            return [lobby.counts.online, hall.counts.online]
+        }
+        #expect(counts(begins("a", "lobby")) == [1, 0])
+        #expect(counts(begins("b", "hall")) == [0, 1])
+        #expect(hall.agents["k1"]?.map == nil && hall.agents["k1"]?.isOnline == true)
+        #expect(counts(begins("c", "lobby")) == [1, 0])
+    }
 
     @Test(arguments: cases) func `an agent is there when what is known speaks for it`(_ one: Case) {
         var roster = Roster(topics: Self.topics)

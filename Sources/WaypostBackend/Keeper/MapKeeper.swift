@@ -1,5 +1,6 @@
-package import MQTTLink
+import MQTTLink
 import Waypost
+import WaypostFleet
 package import WaypostMessages
 
 /// Keeps maps in force at brokers that forget: an agent that has an older map, or none, gets the wanted one again, and
@@ -46,8 +47,7 @@ package struct MapKeeper: Sendable {
 
     private let topics: Topics
     private let wanted: [Audience: Wanted]
-    /// The groups of agents, as far as they have said so.
-    private var groups: [String: [String]] = [:]
+    private var agents: [String: FleetAgent] = [:]
     /// What agents said last, for those whose groups are not known yet.
     private var waiting: [String: AppliedMap] = [:]
     /// When a document is published.
@@ -69,14 +69,14 @@ package struct MapKeeper: Sendable {
     /// Which revision agents say to have in force: one alone does not say what the others have.
     private var reported: [Audience: MembersNumbers] = [:]
 
-    package init(_ wanted: [Wanted], topics: Topics) {
+    init(_ wanted: [Wanted], topics: Topics) {
         self.topics = topics
         self.wanted = Dictionary(wanted.map { ($0.audience, $0) }) { $0.revision > $1.revision ? $0 : $1 }
         unheard = Set(self.wanted.keys)
     }
 
     /// What must be subscribed to.
-    package static func filters(_ topics: Topics) -> [String] {
+    static func filters(_ topics: Topics) -> [String] {
         [topics.applied(of: "+"), topics.health(of: "+"), "\(topics.root)/+/map"]
     }
 
@@ -86,7 +86,7 @@ package struct MapKeeper: Sendable {
     /// A message came.
     ///
     /// - Parameter chance: Spreads the documents over a while.
-    package mutating func saw(
+    mutating func saw(
         _ message: MQTTMessage, at now: Int64, using chance: inout some RandomNumberGenerator
     ) {
         defer { assert(isConsistent) }
@@ -94,25 +94,22 @@ package struct MapKeeper: Sendable {
             return sawMap(message, for: audience, at: now)
         }
         guard let (agent, content) = topics.outbound(message.topic),
-            shares.take(message.payload.count, content, of: agent, at: now) == .read,
-            let json = message.json
+            shares.take(message.payload.count, content, of: agent, at: now) == .read
         else { return }
         unheard.subtract([.agent(agent), .all])
-        switch content {
-        case .health:
-            // Only of these there is something to keep.
-            let names = Health(json).groups.filter { wanted[.group($0)] != nil }
-            for name in names { unheard.remove(.group(name)) }
-            groups[agent] = names
+        let news = agents[agent, default: FleetAgent()].take(content, message.seen, at: now)
+        let groups = agents[agent]?.groups
+        let member = (groups ?? []).map { Audience.group($0) }
+        switch news {
+        case .health?:
+            unheard.subtract(member)
             if let applied = waiting.removeValue(forKey: agent) {
-                check(applied, of: agent, names.map { .group($0) }, at: now, using: &chance)
+                check(applied, of: agent, member, at: now, using: &chance)
             }
-        case .applied:
-            guard let applied = try? AppliedMap(json) else { return }
-            let known = (groups[agent] ?? []).map { Audience.group($0) }
-            check(applied, of: agent, [.agent(agent), .all] + known, at: now, using: &chance)
-            if groups[agent] == nil { waiting[agent] = applied }
-        default: return
+        case .applied(let applied, _)?:
+            check(applied, of: agent, [.agent(agent), .all] + member, at: now, using: &chance)
+            if groups == nil { waiting[agent] = applied }
+        case .state?, .unreadable?, nil: return
         }
     }
 
@@ -135,7 +132,7 @@ package struct MapKeeper: Sendable {
     }
 
     /// Maps of which a newer one than the wanted was found since the last call: those are left alone.
-    package mutating func takeOvertaken() -> [(audience: Audience, revision: Int64, wanted: Int64)] {
+    mutating func takeOvertaken() -> [(audience: Audience, revision: Int64, wanted: Int64)] {
         defer { assert(isConsistent) }
         defer { overtaken = [] }
         return overtaken
@@ -177,7 +174,7 @@ package struct MapKeeper: Sendable {
     }
 
     /// What is to be published now.
-    package mutating func takeDue(at now: Int64) -> [MQTTMessage] {
+    mutating func takeDue(at now: Int64) -> [MQTTMessage] {
         defer { assert(isConsistent) }
         if now - second.start >= 1_000 { second = (now, 0) }
         var messages: [MQTTMessage] = []

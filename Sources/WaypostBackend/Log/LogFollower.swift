@@ -22,10 +22,9 @@ package struct LogFollower {
 
     private var gaps = GapDetector()
     private var deduplicator = EventDeduplicator()
-    private var states: [String: AgentState] = [:]
     private var clocks = ClockWatch()
-    /// The groups of agents, where a group is followed.
-    private var groups: [String: Set<String>] = [:]
+    /// Who is there; and in which groups, where a group is followed.
+    private var known: [String: FleetAgent] = [:]
     /// When the log began to be followed, and when something came the last time.
     private let began = ContinuousClock.now
     private var heard = ContinuousClock.now
@@ -145,7 +144,7 @@ package struct LogFollower {
                 roster.saw($0)
             }
         }
-        for (agent, member) in roster.members { groups[agent] = member.health.map { Set($0.groups) } }
+        for message in early { learnGroups(message) }
         guard var fault = selection.fault(in: roster) else { return (early, selection.agents(in: roster)) }
         if selection.isByName {
             // Only their own topics were read: the right names are among the others.
@@ -172,7 +171,8 @@ package struct LogFollower {
                 early,
                 isAfterLoss: true)
         } catch let error as BackendError where error.kind == .denied {
-            for agent in agents ?? Array(states.keys) { gaps.missed(of: agent) }
+            let heard = known.filter { $0.value.state != nil }.keys
+            for agent in agents ?? Array(heard) { gaps.missed(of: agent) }
             notice("the missed events can't be fetched: \(error)")
             return true
         }
@@ -262,18 +262,15 @@ package struct LogFollower {
     private mutating func show(_ message: MQTTMessage) -> Bool {
         heard = .now
         guard let (agent, content) = settings.topics.outbound(message.topic) else { return true }
-        if selection.group != nil, content == .health, let json = message.json {
-            if groups.count >= Self.maximumAgents { groups.removeAll() }
-            groups[agent] = Set(Health(json).groups)
-        }
-        guard selection.includes(agent, in: groups[agent]) else { return true }
+        learnGroups(message)
+        guard selection.includes(agent, in: known[agent]?.groups) else { return true }
         switch content {
         case .log:
             return take(LogLines(events: message.payload, from: agent), from: agent)
         case .failure:
             return take(LogLines(failure: message.payload, from: agent), from: agent)
         case .state:
-            if let state = message.json.flatMap({ try? AgentState($0) }) { show(state, of: agent) }
+            show(state: message, of: agent)
             return true
         case .reply, .applied, .health, .routes, .contract, .navigation:
             return true
@@ -327,10 +324,24 @@ package struct LogFollower {
 
     private func emit(_ line: LogLine) -> Bool { !filter.shows(line) || output(.line(line)) }
 
-    private mutating func show(_ state: AgentState, of agent: String) {
-        guard state.isNews(after: states[agent]) else { return }
-        if states.count >= Self.maximumAgents { states.removeAll() }
-        guard states.updateValue(state, forKey: agent)?.state != state.state else { return }
+    private mutating func take(
+        _ content: OutboundTopic, _ message: MQTTMessage, of agent: String
+    ) -> FleetAgent.News? {
+        if known[agent] == nil, known.count >= Self.maximumAgents { known.removeAll() }
+        return known[agent, default: FleetAgent()].take(content, message.seen, at: 0)
+    }
+
+    private mutating func learnGroups(_ message: MQTTMessage) {
+        guard selection.group != nil, case (let agent, .health)? = settings.topics.outbound(message.topic)
+        else { return }
+        _ = take(.health, message, of: agent)
+    }
+
+    private mutating func show(state message: MQTTMessage, of agent: String) {
+        let before = known[agent]?.state?.state
+        guard case .state? = take(.state, message, of: agent), let state = known[agent]?.state,
+            state.state != before
+        else { return }
         let how =
             switch state.reason {
             case .birth: "version \(state.version), MQTT \(state.mqttVersion)"

@@ -1,17 +1,17 @@
-package import MQTTLink
+import MQTTLink
 import Waypost
-package import WaypostMessages
+import WaypostMessages
 import WaypostTools
 
 /// What is known of agents before a map is sent to them: who is there, what they open, and which maps are in force.
 ///
 /// It is read from what the broker keeps, so it needs no right to command. An agent is asked only for what stands
 /// nowhere, such as the entries of a patch.
-package struct MapSurvey: Sendable {
+struct MapSurvey: Sendable {
     /// Agents with the same routes and the same maps.
-    package struct Build: Sendable {
+    struct Build: Sendable {
         /// Their names, in order.
-        package internal(set) var agents: [String]
+        var agents: [String]
         /// What is in force; nil when that is not known.
         var layers: [MapLayer]?
         /// What they open; nil when the broker does not keep it.
@@ -27,20 +27,19 @@ package struct MapSurvey: Sendable {
     /// How long an answer may take, of an agent that is online.
     private static let answerLimit = TimeSpan.seconds(3)
 
-    package private(set) var roster: Roster
+    private(set) var roster: Roster
     /// Whether the broker shows who is there.
-    package private(set) var seesMembers = true
+    private(set) var seesMembers = true
     /// The kinds of agents, the largest first.
-    package private(set) var builds: [Build] = []
+    private(set) var builds: [Build] = []
     /// What was lost while it was read.
-    package private(set) var notices: [String] = []
+    private(set) var notices: [String] = []
     private let audience: Audience
     private let topics: Topics
     /// The documents that the broker keeps, by digest, and which agent has which.
     private var documents: [String: MQTTMessage] = [:]
     private var routes: [String: String] = [:]
     private var contracts: [String: String] = [:]
-    private var applied: [String: AppliedMap] = [:]
     private var kept: [String: [UInt8]] = [:]
 
     private init(_ audience: Audience, _ topics: Topics) {
@@ -49,7 +48,7 @@ package struct MapSurvey: Sendable {
     }
 
     /// The agents that the map is for.
-    package var members: [String] {
+    var members: [String] {
         switch audience {
         // A map in force alone may be what somebody left there.
         case .agent(let agent):
@@ -59,7 +58,7 @@ package struct MapSurvey: Sendable {
     }
 
     /// The map that the broker keeps for them; nil when it keeps none, or does not show it.
-    package var keptMap: [UInt8]? { kept[topics.map(of: audience)] }
+    var keptMap: [UInt8]? { kept[topics.map(of: audience)] }
 
     // MARK: Reading
 
@@ -112,7 +111,6 @@ package struct MapSurvey: Sendable {
         switch content {
         case .routes: routes[agent] = keep(message)
         case .contract: contracts[agent] = keep(message)
-        case .applied: applied[agent] = message.json.flatMap { try? AppliedMap($0) }
         default: break
         }
     }
@@ -125,7 +123,7 @@ package struct MapSurvey: Sendable {
 
     /// The maps of the groups that agents are in, where no wildcard showed them.
     private mutating func readMissingMaps(in session: BackendSession, within limit: Duration) async throws {
-        let layers = Set(members.flatMap { applied[$0]?.layers ?? [] })
+        let layers = Set(members.flatMap { applied(of: $0)?.layers ?? [] })
         let missing = Set(layers.filter { documents[$0.digest] == nil }.map(\.name))
         let groups = missing.compactMap { name -> String? in
             guard case .group(let group)? = Audience(name) else { return nil }
@@ -139,6 +137,11 @@ package struct MapSurvey: Sendable {
         _ = try await session.readRetained(within: limit) { saw($0) }
     }
 
+    /// What it says to have in force; nil where it does not say so, or its newest word can't be read.
+    private func applied(of agent: String) -> AppliedMap? {
+        roster.members[agent].flatMap { $0.unreadable.contains("map/applied") ? nil : $0.map }
+    }
+
     private mutating func sortIntoBuilds() {
         struct Kind: Hashable {
             var routes: String?
@@ -148,12 +151,12 @@ package struct MapSurvey: Sendable {
         }
         var kinds: [Kind: [String]] = [:]
         for agent in members {
-            let layers = applied[agent]?.layers.map {
+            let layers = applied(of: agent)?.layers.map {
                 AppliedMap.Layer(name: $0.name, revision: $0.revision, digest: $0.digest)
             }
             let kind = Kind(
                 routes: routes[agent], contract: contracts[agent], layers: layers,
-                entries: applied[agent]?.entries)
+                entries: applied(of: agent)?.entries)
             kinds[kind, default: []].append(agent)
         }
         builds = kinds.map { kind, agents in

@@ -24,14 +24,14 @@ package struct AgentSelection: Sendable {
     /// Whether an agent is meant.
     ///
     /// - Parameter groups: those that it is in, as far as they are known.
-    package func includes(_ agent: String, in groups: Set<String>?) -> Bool {
+    package func includes(_ agent: String, in groups: [String]?) -> Bool {
         isAll || names.contains(agent) || pattern?.isIn(agent) ?? false
             || group.map { Audience.group($0) == .all || groups?.contains($0) ?? false } ?? false
     }
 
     /// Those of a roster that are meant.
     package func agents(in roster: Roster) -> [String] {
-        roster.members.filter { includes($0.key, in: $0.value.health.map { Set($0.groups) }) }.map(\.key)
+        roster.members.filter { includes($0.key, in: $0.value.groups) }.map(\.key)
             .sorted()
     }
 

@@ -115,7 +115,7 @@ extension Roster.Member {
 
     /// Whether the times that it left behind are those of a wrong clock.
     fileprivate func hasWrongClock(at now: Int64) -> Bool {
-        let isAhead = [health?.at, state?.at].compactMap(\.self).contains {
+        let isAhead = [health?.at, self.state?.at].compactMap(\.self).contains {
             $0.subtracting(clamping: now) > Self.largestLag
         }
         return isAhead || health?.checks.contains { $0.name == "clock" && $0.state == .failed } == true
@@ -127,7 +127,7 @@ extension Roster.Member {
     /// an agent that is online has written it within a day, and never after now.
     fileprivate func clockLag(at now: Int64) -> Int64? {
         if let healthLag { return healthLag }
-        guard isOnline == true, let at = health?.at else { return nil }
+        guard self.isOnline == true, let at = health?.at else { return nil }
         let lag = now.subtracting(clamping: at)
         return lag > Self.longestHealthInterval || lag < -Self.largestLag ? lag : nil
     }
@@ -140,12 +140,12 @@ extension AgentState {
 
 extension Roster.Member {
     /// Its version, by its state, or by its health where the broker has lost that; nil when neither is known.
-    package var version: String? {
-        [state?.version, health?.version].compactMap(\.self).first { !$0.isEmpty }
+    var version: String? {
+        [self.state?.version, health?.version].compactMap(\.self).first { !$0.isEmpty }
     }
 
     /// The MQTT version that it speaks, as people write it; nil when that is not known.
-    package var mqttVersion: String? {
-        state?.mqttVersion ?? health.flatMap { $0.mqtt == nil ? nil : $0.mqttVersion }
+    var mqttVersion: String? {
+        self.state?.mqttVersion ?? health.flatMap { $0.mqtt == nil ? nil : $0.mqttVersion }
     }
 }

@@ -6,7 +6,7 @@ extension Health {
     package var isGreen: Bool { status == "green" }
 
     /// When the process started, in milliseconds since 1970.
-    package var started: Int64? {
+    var started: Int64? {
         guard let at, let uptime else { return nil }
         return min(max(at.subtracting(clamping: uptime), 0), Fields.latestTime)
     }

@@ -3,54 +3,61 @@ package import WaypostMessages
 
 /// The agents at a broker, from their retained states and health documents.
 package struct Roster: Sendable {
-    /// One agent.
+    /// One agent, with its documents.
+    @dynamicMemberLookup
     package struct Member: Sendable {
-        package var state: AgentState?
-        package var stateJSON: JSONValue?
-        package var health: Health?
+        fileprivate var known = FleetAgent()
+        fileprivate(set) var stateJSON: JSONValue?
+        package fileprivate(set) var health: Health?
         /// The map in force, from `map/applied`.
-        package var map: AppliedMap?
-        package var mapJSON: JSONValue?
-        /// When we saw that it came or went, by our clock; nil when it was so already.
-        package fileprivate(set) var seenAt: Int64?
+        package fileprivate(set) var map: AppliedMap?
+        fileprivate(set) var mapJSON: JSONValue?
         /// When it gave its health to us; nil when it is what the broker kept.
         package fileprivate(set) var askedAt: Int64?
         /// How far its clock is behind ours, in milliseconds, from health that came as it was written.
-        package fileprivate(set) var healthLag: Int64?
+        fileprivate(set) var healthLag: Int64?
         /// What the documents weigh, see ``JSONValue/weight``.
-        fileprivate var stateBytes = 0
-        fileprivate var healthBytes = 0
-        fileprivate var mapBytes = 0
+        fileprivate var weights = (state: 0, health: 0, map: 0)
+
+        package subscript<Value>(dynamicMember path: KeyPath<FleetAgent, Value>) -> Value {
+            known[keyPath: path]
+        }
 
         /// The map in force, as far as it said so.
         package var mapSummary: MapSummary? { map.map { MapSummary($0) } ?? health?.map }
         /// The layers in force; from health alone they have no digest and no time.
         package var layers: [AppliedMap.Layer] { map?.layers ?? health?.map.layers ?? [] }
 
-        /// The documents of which the newest can't be read, each by the end of its topic: what came before it counts.
-        package fileprivate(set) var unreadable: Set<String> = []
-
-        /// Whether it has spoken of late: it is there, though the broker keeps no state of it.
-        fileprivate var hasSpoken = false
-
-        /// Whether it is there; nil when that is not known.
-        ///
-        /// Its state says so. Where somebody removed that, or it expired, who speaks is there.
-        package var isOnline: Bool? {
-            state?.isOnline(withHealthOf: health?.epoch) ?? (hasSpoken ? true : nil)
-        }
-        /// What changes when it comes or goes: an agent that comes again begins anew.
-        fileprivate var comingAndGoing: [String] {
-            guard let state else { return [] }
-            return state.isOnline
-                ? [state.state, state.boot, "\(state.epoch)"] : [state.state, state.reason.rawValue]
-        }
-        /// Whether it went by itself.
-        package var isStopped: Bool { isOnline == false && state?.reason == .shutdown }
-
         /// Whether it is in that group, as far as it said so.
-        package func isIn(_ group: String) -> Bool {
-            Audience.group(group) == .all || health?.groups.contains(group) ?? false
+        package func isIn(_ group: String) -> Bool { known.isIn(group) }
+
+        fileprivate var weight: Int { weights.state + weights.health + weights.map }
+
+        fileprivate mutating func take(_ content: OutboundTopic, _ message: SeenMessage, now: Int64) {
+            switch known.take(content, message, at: now) {
+            case .state(let json)?:
+                (stateJSON, weights.state) = (json, json.weight)
+            case .health(let new?)?:
+                let age = new.at.map { now.subtracting(clamping: $0) }
+                if age.map({ $0.magnitude <= Roster.longestSilence }) ?? false { known.spoke() }
+                (health, healthLag, askedAt) = (new, message.isRetained ? nil : age, nil)
+                weights.health = new.json.weight
+            case .applied(let applied, let json)?:
+                (map, mapJSON, weights.map) = (applied, json, json.weight)
+            case .health(nil)?, .unreadable?, nil: break
+            }
+        }
+
+        /// It was not lost: its state is again the one before.
+        fileprivate mutating func takeBackState(of before: Member) {
+            known.takeBackState(of: before.known)
+            (stateJSON, weights.state) = (before.stateJSON, before.weights.state)
+        }
+
+        /// False when it is known no more.
+        fileprivate mutating func loseState() -> Bool {
+            (stateJSON, weights.state) = (nil, 0)
+            return known.loseState()
         }
     }
 
@@ -82,78 +89,40 @@ package struct Roster: Sendable {
     }
 
     /// How old retained health may be from which it follows that an agent is there: three that it publishes.
-    private static let longestSilence: Int64 = 90_000
+    fileprivate static let longestSilence: Int64 = 90_000
 
     /// Takes note of a message that may be about presence.
     package mutating func saw(_ message: SeenMessage, now: Int64) {
-        if message.payload.isEmpty, case (let agent, .state)? = topics.outbound(message.topic) {
-            // Someone removed it, see ``RetiredAgent``; one that is there comes back with what it says next.
-            if let member = members.removeValue(forKey: agent) {
-                bytes -= member.stateBytes + member.healthBytes + member.mapBytes
-            }
+        guard let (agent, content) = topics.outbound(message.topic) else { return }
+        guard !message.payload.isEmpty else {
+            // Someone removed it, see ``RetiredAgent``.
+            if content == .state { stateVanished(of: agent) }
+            return
         }
-        guard let (agent, content) = topics.outbound(message.topic), !message.payload.isEmpty else { return }
-        let json = message.json
-        let size = json?.weight ?? 0
-        guard members[agent] != nil || members.count < maximumMembers, bytes + size <= maximumBytes
+        let before = members[agent]
+        guard before != nil || content.isOfFleetAgent else { return }
+        var member = before ?? Member()
+        member.take(content, message, now: now)
+        let more = member.weight - (before?.weight ?? 0)
+        guard before != nil || members.count < maximumMembers, more <= 0 || bytes + more <= maximumBytes
         else {
             isFull = true
             return
         }
-        note(content, json, size, of: agent, message, now: now)
-        if !message.isRetained, content != .state { members[agent]?.hasSpoken = true }
-    }
-
-    private mutating func note(
-        _ content: OutboundTopic, _ json: JSONValue?, _ size: Int, of agent: String, _ message: SeenMessage,
-        now: Int64
-    ) {
-        switch content {
-        case .state:
-            let state = json.flatMap { try? AgentState($0) }
-            guard mark("state", isReadable: state != nil, of: agent), let state,
-                state.isNews(after: members[agent]?.state)
-            else { return }
-            let before = members[agent]
-            if !message.isRetained, state.reason == .will { noteWill(of: agent, now: now) }
-            members[agent]?.state = state
-            members[agent]?.hasSpoken = state.isOnline
-            // Each connection that fails leaves a will, and changes nothing of since when the agent is lost.
-            if before?.comingAndGoing ?? [] != members[agent]?.comingAndGoing {
-                members[agent]?.seenAt = message.isRetained ? nil : now
-            }
-            members[agent]?.stateJSON = json
-            bytes += size - (members[agent]?.stateBytes ?? 0)
-            members[agent]?.stateBytes = size
-        case .health:
-            guard mark("health", isReadable: json?.objectValue != nil, of: agent), let json else { return }
-            let health = Health(json)
-            members[agent]?.health = health
-            let age = health.at.map { now.subtracting(clamping: $0).magnitude }
-            if age.map({ $0 <= Self.longestSilence }) ?? false { members[agent]?.hasSpoken = true }
-            members[agent]?.healthLag =
-                message.isRetained ? nil : health.at.map { now.subtracting(clamping: $0) }
-            members[agent]?.askedAt = nil
-            bytes += size - (members[agent]?.healthBytes ?? 0)
-            members[agent]?.healthBytes = size
-        case .applied:
-            let map = json.flatMap { try? AppliedMap($0) }
-            guard mark("map/applied", isReadable: map != nil, of: agent) else { return }
-            members[agent]?.map = map
-            members[agent]?.mapJSON = json
-            bytes += size - (members[agent]?.mapBytes ?? 0)
-            members[agent]?.mapBytes = size
-        case .reply, .log, .failure, .routes, .contract, .navigation:
-            break
+        bytes += more
+        members[agent] = member
+        if let before, before.isOnline == true, member.isOnline == false, member.state?.reason == .will,
+            !message.isRetained
+        {
+            noteWill(of: agent, before, now: now)
         }
     }
 
-    private mutating func noteWill(of agent: String, now: Int64) {
+    private mutating func noteWill(of agent: String, _ before: Member, now: Int64) {
         if now.subtracting(clamping: lastWill).magnitude > Self.brokersEnd { beforeWills = [:] }
         lastWill = now
-        guard let member = members[agent], member.isOnline == true, beforeWills.count < Self.maximumWills
-        else { return }
-        beforeWills[agent] = beforeWills[agent] ?? member
+        guard beforeWills.count < Self.maximumWills else { return }
+        beforeWills[agent] = beforeWills[agent] ?? before
     }
 
     /// Our own connection ended.
@@ -172,24 +141,18 @@ package struct Roster: Sendable {
             else {
                 return false
             }
-            bytes += before.stateBytes - member.stateBytes
-            members[agent]?.state = before.state
-            members[agent]?.stateJSON = before.stateJSON
-            members[agent]?.stateBytes = before.stateBytes
-            members[agent]?.seenAt = before.seenAt
-            members[agent]?.hasSpoken = before.hasSpoken
+            members[agent]?.takeBackState(of: before)
+            bytes += (members[agent]?.weight ?? 0) - member.weight
             return true
         }
     }
 
-    /// Notes whether a document can be read, and returns that.
-    private mutating func mark(_ document: String, isReadable: Bool, of agent: String) -> Bool {
-        if isReadable {
-            members[agent, default: Member()].unreadable.remove(document)
-        } else {
-            members[agent, default: Member()].unreadable.insert(document)
-        }
-        return isReadable
+    private mutating func stateVanished(of agent: String) {
+        guard var member = members[agent] else { return }
+        bytes -= member.weight
+        let isKnown = member.loseState()
+        members[agent] = isKnown ? member : nil
+        if isKnown { bytes += member.weight }
     }
 
     /// Takes the health with which an agent has answered a ping.
@@ -207,7 +170,7 @@ package struct Roster: Sendable {
 
     /// The groups that the agents say they are in.
     package var groups: Set<String> {
-        members.values.reduce(into: ["all"]) { $0.formUnion($1.health?.groups ?? []) }
+        members.values.reduce(into: ["all"]) { $0.formUnion($1.groups ?? []) }
     }
 
     /// What is known of one agent alone.
@@ -274,7 +237,7 @@ extension Roster {
 
 extension Roster.Member {
     package var condition: Roster.Condition {
-        switch (isOnline, state?.reason) {
+        switch (self.isOnline, self.state?.reason) {
         case (true?, _):
             if health?.status == "red" { return .failing }
             return mapSummary?.refusal != nil ? .mapRefused : health?.isGreen == false ? .unclear : .healthy
@@ -287,7 +250,7 @@ extension Roster.Member {
 
 extension JSONValue {
     /// About how many bytes of memory the value holds: small objects take fifty times as many as their text has.
-    package var weight: Int {
+    var weight: Int {
         switch self {
         case .null, .bool, .int, .double: Self.slot
         case .string(let text): Self.slot + Self.weight(of: text)

@@ -18,7 +18,7 @@ package struct RosterFilter: Sendable {
     /// Empty for all; see ``words``.
     package var states: [String]
     /// Only those with something to be said of them.
-    package var haveProblem: Bool
+    var haveProblem: Bool
     package var version: String?
     package var order: Order
 

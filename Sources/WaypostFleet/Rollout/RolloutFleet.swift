@@ -7,15 +7,8 @@ package struct RolloutFleet: Sendable {
     package struct Agent: Sendable {
         /// Its number, by which it is chosen.
         package var number: UInt64
-        /// What it, or the broker for it, said of whether it is there.
-        fileprivate var state: AgentState?
-        /// Whether it spoke; where the broker has lost its state, who speaks is there.
-        fileprivate var hasSpoken = false
-        /// When it came, in milliseconds on our monotonic clock.
-        fileprivate var came = Int64.min / 2
-        /// When it was lost, in milliseconds on our monotonic clock; nil when it is online, or was shut down.
-        package var lost: Int64?
-        package var isRed = false
+        /// Whether it is there, and its health.
+        fileprivate var known = FleetAgent()
         /// What it says of the roll-out.
         package var report: RolloutReport?
         /// The map in force of the group's layer.
@@ -23,7 +16,7 @@ package struct RolloutFleet: Sendable {
         /// The entries of the layer that have no effect, by their places.
         package var inactive: Set<Int> = []
         /// Whether the candidate was refused.
-        package var hasRefused = false
+        var hasRefused = false
         /// Whether the control document chooses it.
         package fileprivate(set) var isChosen = false
         /// Whether it was online and not chosen when the stage began.
@@ -35,11 +28,19 @@ package struct RolloutFleet: Sendable {
 
         fileprivate init(number: UInt64) { self.number = number }
 
-        package var isOnline: Bool { state?.isOnline ?? hasSpoken }
-        package var version: String { state?.version ?? "" }
+        package var isOnline: Bool { known.isOnline == true }
+        package var version: String { known.state?.version ?? "" }
+        var isRed: Bool { known.isRed }
+
+        /// How long an agent that comes may take to have what the broker keeps, in milliseconds.
+        private static let arrival: Int64 = 5_000
+
+        fileprivate func hasJustCome(at now: Int64) -> Bool {
+            known.seenAt.map { now - $0 <= Self.arrival } ?? false
+        }
 
         /// Whether it is online and says that the candidate is in force.
-        package var isOnNext: Bool { isOnline && report?.place == .next }
+        var isOnNext: Bool { isOnline && report?.place == .next }
 
         /// Why it is chosen and does not say that the candidate is in force, in a word; nil for all others.
         fileprivate var missing: String? {
@@ -107,11 +108,9 @@ package struct RolloutFleet: Sendable {
         case unreadable
     }
 
-    /// A document without its health: that it failed stands at one place.
-    private static let red = Array(#""status":"red""#.utf8)
-
     package let group: String
     package let salt: String
+    private let isOfAll: Bool
     private let topics: Topics
     /// By name; only members of the group.
     package private(set) var agents: [String: Agent] = [:]
@@ -120,8 +119,8 @@ package struct RolloutFleet: Sendable {
     private var missing: Set<String> = []
     /// Which agents the control document chooses; nil while there is none.
     private var selection: Selection?
-    /// What came of agents of which it is not known yet whether they are members.
-    private var others: [String: Other] = [:]
+    /// Agents that are no members, or have not said yet that they are.
+    private var others: [String: Agent] = [:]
     /// How much of each agent is read.
     private var shares = ReadingShares()
 
@@ -136,14 +135,9 @@ package struct RolloutFleet: Sendable {
         }
     }
 
-    private struct Other {
-        var agent: Agent
-        /// Nil until its health says it.
-        var isMember: Bool?
-    }
-
     package init(group: String, salt: String, topics: Topics) {
         (self.group, self.salt, self.topics) = (group, salt, topics)
+        isOfAll = Audience.group(group) == .all
     }
 
     /// What must be subscribed to.
@@ -166,29 +160,30 @@ package struct RolloutFleet: Sendable {
     ) -> (agent: String, news: News)? {
         defer { assert(isConsistent) }
         guard let (name, content) = topics.outbound(message.topic) else { return nil }
-        switch content {
-        case .state, .health, .applied, .failure: break
-        default: return nil
-        }
+        guard content.isOfFleetAgent || content == .failure else { return nil }
         guard !message.payload.isEmpty else {
-            if case .state = content { stateVanished(name) }
+            if content == .state { stateVanished(name) }
             return nil
         }
         guard shares.take(message.payload.count, content, of: name, at: now) == .read else { return nil }
-        guard admit(name, content, message) else {
-            // Its health may come later than what else it published.
-            if var other = others[name], other.isMember == nil {
-                note(content, message, of: id, at: now, &other.agent)
-                others[name] = other
-            }
+        let member = agents[name]
+        let isMember = member != nil
+        // Its health may come later than what else it published.
+        var agent = member ?? others[name] ?? Agent(number: RolloutHash.value(salt: salt, agent: name))
+        let isSettled = isOfAll || agent.known.areGroupsNew
+        if !isMember, content != .state, isSettled, !contains(agent) { return nil }
+        let news = note(content, message, of: id, at: now, &agent)
+        guard isMember && isSettled || contains(agent) else {
+            if isMember { put(nil, name) }
+            others[name] = agent
             return nil
         }
-        var agent = agents[name] ?? others.removeValue(forKey: name)?.agent ?? new(name)
-        let news = note(content, message, of: id, at: now, &agent)
-        if !message.isRetained, content != .state { agent.hasSpoken = true }
+        if !isMember { others[name] = nil }
         put(agent, name)
         return news.map { (name, $0) }
     }
+
+    private func contains(_ agent: Agent) -> Bool { isOfAll || agent.known.isIn(group) }
 
     private mutating func put(_ agent: Agent?, _ name: String) {
         if let before = agents[name] {
@@ -236,82 +231,39 @@ package struct RolloutFleet: Sendable {
         }
     }
 
-    private func new(_ name: String) -> Agent {
-        Agent(number: RolloutHash.value(salt: salt, agent: name))
-    }
-
-    /// An agent that is gone for ever is removed after it went; the state of one that is there was lost.
     private mutating func stateVanished(_ name: String) {
-        if var agent = agents[name], agent.isOnline {
-            (agent.state, agent.hasSpoken) = (nil, true)
-            put(agent, name)
-        } else {
-            put(nil, name)
-            others[name] = nil
-        }
+        var agent = agents[name]
+        let isKnown = agent?.known.loseState() ?? false
+        put(isKnown ? agent : nil, name)
+        others[name] = nil
     }
 
     /// An agent is known to be there though the broker keeps no state of it.
     package mutating func spoke(_ name: String) {
         defer { assert(isConsistent) }
         guard var agent = agents[name] else { return }
-        agent.hasSpoken = true
+        agent.known.spoke()
         put(agent, name)
     }
 
     /// Whether an agent has sent more than is read of one.
     package func isCrowding(_ name: String) -> Bool { shares.isExceeded(by: name) }
 
-    /// Remembers an agent that is not known yet; false as long as it has not said that it is in the group.
-    private mutating func admit(
-        _ name: String, _ content: OutboundTopic, _ message: SeenMessage
-    ) -> Bool {
-        if group == "all" || agents[name] != nil { return true }
-        if others[name] == nil { others[name] = Other(agent: new(name), isMember: nil) }
-        guard others[name]?.isMember == nil, case .health = content, let json = message.json else {
-            return false
-        }
-        let isMember = Health(json).groups.contains(group)
-        others[name]?.isMember = isMember
-        return isMember
-    }
-
-    @discardableResult
     private func note(
         _ content: OutboundTopic, _ message: SeenMessage, of id: String?, at now: Int64, _ agent: inout Agent
     ) -> News? {
-        switch content {
-        case .health:
-            // Every agent publishes it twice a minute: what is looked for stands in its bytes.
-            guard message.payload.first == UInt8(ascii: "{"), message.payload.last == UInt8(ascii: "}") else {
-                return .unreadable
-            }
-            agent.isRed = message.payload.contains(Self.red)
-            return nil
-        case .state: return note(message, at: now, &agent)
-        case .applied:
-            guard let json = message.json, let applied = try? AppliedMap(json) else { return .unreadable }
-            return note(applied, of: id, &agent)
-        case .failure:
-            guard let json = message.json, let report = try? FailureReport(json) else { return .unreadable }
-            return .failed(report)
-        default: return nil
-        }
-    }
-
-    private func note(_ message: SeenMessage, at now: Int64, _ agent: inout Agent) -> News? {
-        guard let json = message.json, let state = try? AgentState(json) else { return .unreadable }
-        guard state.isNews(after: agent.state) else { return nil }
         let was = agent.isOnline
-        agent.state = state
-        if state.isOnline {
-            agent.lost = nil
-            if !was, !message.isRetained { agent.came = now }
-            return was ? nil : .came
+        switch agent.known.take(content, message, at: now, isOfAll ? .status : .statusAndGroups) {
+        case .state?:
+            if agent.isOnline { return was ? nil : .came }
+            return was && agent.known.state?.reason == .will && !message.isRetained ? .lost : nil
+        case .applied(let applied, _)?: return note(applied, of: id, &agent)
+        case .unreadable?: return .unreadable
+        case .health?: return nil
+        case nil:
+            guard content == .failure else { return nil }
+            return message.json.flatMap { try? FailureReport($0) }.map { .failed($0) } ?? .unreadable
         }
-        guard was, state.reason == .will, !message.isRetained else { return nil }
-        agent.lost = now
-        return .lost
     }
 
     private func note(_ applied: AppliedMap, of id: String?, _ agent: inout Agent) -> News {
@@ -362,7 +314,7 @@ package struct RolloutFleet: Sendable {
     /// The online agents that do not say that this map is in force; one that has just come is about to.
     package func names(notOn map: RolloutControl.MapID, at now: Int64) -> [String] {
         agents.compactMap { name, agent in
-            agent.isOnline && agent.map?.digest != map.digest && now - agent.came > Self.arrival ? name : nil
+            agent.isOnline && agent.map?.digest != map.digest && !agent.hasJustCome(at: now) ? name : nil
         }
     }
 
@@ -388,9 +340,6 @@ package struct RolloutFleet: Sendable {
         return most.map { ($0.key, $0.value) }
     }
 
-    /// How long an agent that comes may take to have what the broker keeps, in milliseconds.
-    private static let arrival: Int64 = 5_000
-
     // MARK: Who is there
 
     package var online: [String: Agent] { agents.filter { $0.value.isOnline } }
@@ -399,26 +348,4 @@ package struct RolloutFleet: Sendable {
 extension RolloutReport.Reason {
     /// As it is shown: a newer agent may have other words, and not any text is one.
     fileprivate var word: String { Name.isValid(rawValue) ? rawValue : "other" }
-}
-
-extension Array<UInt8> {
-    /// Whether the bytes occur in it.
-    fileprivate func contains(_ needle: [UInt8]) -> Bool {
-        guard let first = needle.first, count >= needle.count else { return false }
-        return withUnsafeBufferPointer { bytes in
-            needle.withUnsafeBufferPointer { needle in
-                var place = 0
-                let last = bytes.count - needle.count
-                while place <= last {
-                    if bytes[place] == first,
-                        (1..<needle.count).allSatisfy({ bytes[place + $0] == needle[$0] })
-                    {
-                        return true
-                    }
-                    place += 1
-                }
-                return false
-            }
-        }
-    }
 }
