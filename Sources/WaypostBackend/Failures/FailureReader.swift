@@ -36,8 +36,7 @@ package struct FailureReader {
     }
 
     /// An agent keeps fewer failures, and gives all of them in less time.
-    private static let maximumPages = 500
-    private static let maximumTime = Duration.seconds(120)
+    private static let limits = (pages: 500, time: Duration.seconds(120))
 
     private let settings: BackendConfiguration
     private let signer: Signer?
@@ -56,19 +55,18 @@ package struct FailureReader {
     package func read(
         _ audience: Audience, since start: LogStart?, query: LogQuery, _ each: (Found) -> Void
     ) async throws -> Gaps {
-        let first = try request(audience, FailureRequest(query: query.textForAgent))
+        let first = FailureRequest(query: query.textForAgent)
+        let question = try request(audience, first)
         return try await BackendSession.with(
-            settings, required: [first.replyFilter], useful: first.presenceFilters
+            settings, required: [question.replyFilter], useful: question.presenceFilters
         ) { session in
             var gaps = Gaps()
-            var next: [(agent: String, page: FailureRequest, pages: Int)] = []
-            func take(_ answer: AgentReply, _ page: FailureRequest, _ pages: Int) {
-                guard answer.isOK else { return gaps.refusals.append(answer) }
+            let answers = try await PagedAnswers.read(
+                audience, first, in: session, within: Self.limits, request
+            ) { answer, page, isFirst in
                 let result = answer.reply.result
-                let clockError = ClockOffset.error(of: answer)
-                if clockError != 0 { gaps.wrongClocks[answer.agent] = clockError }
                 // From when on is known from the clock of the agent, which comes with its first answer.
-                let oldest = pages == 1 ? start?.milliseconds(byClockOf: answer.reply) ?? 0 : page.since
+                let oldest = isFirst ? start?.milliseconds(byClockOf: answer.reply) ?? 0 : page.since
                 for json in result["failures"]?.arrayValue ?? [] {
                     guard let report = try? FailureReport(json) else {
                         gaps.unread += 1
@@ -78,50 +76,21 @@ package struct FailureReader {
                         for: report.event, of: answer.agent, code: report.code, isReport: true,
                         now: answer.reply.at)
                     guard isWanted, report.last >= oldest else { continue }
-                    each(Found(agent: answer.agent, report: report, json: json, clockError: clockError))
+                    each(
+                        Found(
+                            agent: answer.agent, report: report, json: json,
+                            clockError: ClockOffset.error(of: answer)))
                 }
                 gaps.damaged += min(max(0, result["damaged"]?.boundedInt ?? 0), 1_000)
-                // An agent that never comes to an end is not followed.
-                guard let further = result["next"]?.boundedInt, further < page.before,
-                    pages < Self.maximumPages
-                else { return }
+                guard let further = result["next"]?.boundedInt, further < page.before else { return nil }
                 var following = page
                 (following.before, following.since) = (further, min(max(0, oldest), Fields.latestTime))
-                next.append((answer.agent, following, pages + 1))
+                return following
             }
-            gaps.silence = try await silence {
-                _ = try await first.perform(in: session, isFirst: true) {
-                    take($0, FailureRequest(query: query.textForAgent), 1)
-                }
-            }
-            // One after the other, so that one that takes its time keeps no others waiting for long.
-            let end = ContinuousClock.now + Self.maximumTime
-            while !next.isEmpty {
-                let (agent, page, pages) = next.removeFirst()
-                guard ContinuousClock.now < end else {
-                    gaps.silence =
-                        gaps.silence
-                        ?? BackendError(
-                            .noReply,
-                            "\(agent) did not come to an end within \(Self.maximumTime.components.seconds) s")
-                    break
-                }
-                let silent = try await silence {
-                    _ = try await request(.agent(agent), page).perform(in: session) { take($0, page, pages) }
-                }
-                gaps.silence = gaps.silence ?? silent
-            }
+            (gaps.refusals, gaps.silence, gaps.wrongClocks) = (
+                answers.refusals, answers.silence, answers.wrongClocks
+            )
             return gaps
-        }
-    }
-
-    /// The error when there was no reply in time; all others are thrown.
-    private func silence(_ body: () async throws -> Void) async throws -> BackendError? {
-        do {
-            try await body()
-            return nil
-        } catch let error as BackendError where error.kind == .noReply {
-            return error
         }
     }
 

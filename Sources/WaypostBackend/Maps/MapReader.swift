@@ -1,5 +1,5 @@
 import Waypost
-package import WaypostMessages
+import WaypostMessages
 
 /// Asks agents for their maps: what is in force, and the documents of the past.
 package struct MapReader: Sendable {
@@ -16,27 +16,26 @@ package struct MapReader: Sendable {
     }
 
     /// More pages than a map of 2 000 entries has, and longer than all of them take.
-    private static let maximumPages = 200
-    private static let maximumTime = Duration.seconds(60)
+    private static let limits = (pages: 200, time: Duration.seconds(60))
 
     private let settings: BackendConfiguration
     private let wait: ReplyWait
 
-    package init(_ settings: BackendConfiguration, _ wait: ReplyWait) {
+    init(_ settings: BackendConfiguration, _ wait: ReplyWait) {
         (self.settings, self.wait) = (settings.asking, wait)
     }
 
     /// The layers in force at one agent, or at those of a group.
     ///
     /// - Throws: ``BackendError`` when there is no broker.
-    package func layers(of audience: Audience, layer: String? = nil) async throws -> Answers<AgentMaps> {
+    func layers(of audience: Audience, layer: String? = nil) async throws -> Answers<AgentMaps> {
         try await connected(to: audience) { try await layers(of: audience, layer: layer, in: $0) }
     }
 
     /// The same in a session that listens for the replies already.
     ///
     /// - Parameter known: What was read of the agents' presence so far; nil when it is still to come.
-    package func layers(
+    func layers(
         of audience: Audience, layer: String? = nil, in session: BackendSession,
         knowing known: NoReplyDiagnosis? = nil
     ) async throws -> Answers<AgentMaps> {
@@ -49,7 +48,7 @@ package struct MapReader: Sendable {
     /// The last documents that were in force, of each layer the newest first.
     ///
     /// - Throws: ``BackendError`` when there is no broker.
-    package func history(
+    func history(
         of audience: Audience, layer: String? = nil
     ) async throws -> Answers<[MapVersion]> {
         try await connected(to: audience) { session in
@@ -67,7 +66,7 @@ package struct MapReader: Sendable {
     /// One document whole.
     ///
     /// - Throws: ``BackendError`` when the agent does not have it, or does not answer.
-    package func document(
+    func document(
         _ subject: MapsRequest.Subject, layer: String, of agent: String
     ) async throws -> KeptMap {
         let audience = Audience.agent(agent)
@@ -104,47 +103,19 @@ package struct MapReader: Sendable {
         knowing known: NoReplyDiagnosis? = nil,
         _ value: (_ agent: String, _ pages: [JSONValue], _ clockError: Int64) throws -> Value
     ) async throws -> Answers<Value> {
-        var answers = Answers<Value>()
         var pages: [String: [JSONValue]] = [:]
-        var next: [(agent: String, before: Int64)] = []
-        func take(_ answer: AgentReply) {
-            guard answer.isOK else { return answers.refusals.append(answer) }
+        let paged = try await PagedAnswers.read(
+            audience, wanted, in: session, knowing: known, within: Self.limits, request
+        ) { answer, page, _ in
             pages[answer.agent, default: []].append(answer.reply.result)
-            let clockError = ClockOffset.error(of: answer)
-            if clockError != 0 { answers.wrongClocks[answer.agent] = clockError }
-            // An agent that never comes to an end is not followed.
-            guard let further = answer.reply.result["next"]?.boundedInt,
-                pages[answer.agent]?.count ?? 0 < Self.maximumPages
-            else { return }
-            next.append((answer.agent, further))
+            guard let further = answer.reply.result["next"]?.boundedInt else { return nil }
+            var following = page
+            following.before = further
+            return following
         }
-        answers.silence = try await silence {
-            _ = try await request(audience, wanted).perform(
-                in: session, isFirst: known == nil, knowing: known, take)
-        }
-        let end = ContinuousClock.now + Self.maximumTime
-        while !next.isEmpty {
-            let (agent, before) = next.removeFirst()
-            guard ContinuousClock.now < end else {
-                pages[agent] = nil
-                answers.silence =
-                    answers.silence
-                    ?? BackendError(
-                        .noReply,
-                        "\(agent) did not come to an end within \(Self.maximumTime.components.seconds) s")
-                continue
-            }
-            var page = wanted
-            page.before = before
-            let silent = try await silence {
-                _ = try await request(.agent(agent), page).perform(in: session, take)
-            }
-            if let silent {
-                answers.silence = answers.silence ?? silent
-                pages[agent] = nil
-            }
-        }
-        for (agent, pages) in pages.sorted(by: { $0.key < $1.key }) {
+        var answers = Answers<Value>(
+            refusals: paged.refusals, silence: paged.silence, wrongClocks: paged.wrongClocks)
+        for (agent, pages) in pages.sorted(by: { $0.key < $1.key }) where !paged.unfinished.contains(agent) {
             do {
                 answers.values.append((agent, try value(agent, pages, answers.wrongClocks[agent] ?? 0)))
             } catch let error as BackendError {
@@ -153,16 +124,6 @@ package struct MapReader: Sendable {
             }
         }
         return answers
-    }
-
-    /// The error when there was no reply in time; all others are thrown.
-    private func silence(_ body: () async throws -> Void) async throws -> BackendError? {
-        do {
-            try await body()
-            return nil
-        } catch let error as BackendError where error.kind == .noReply {
-            return error
-        }
     }
 
     private func request(_ audience: Audience, _ wanted: MapsRequest) throws -> CommandRequest {

@@ -55,11 +55,7 @@ package struct RolloutPlanner {
         for (name, member) in survey.roster.members where member.isOnline == true { fleet.spoke(name) }
         // Stages and checks would be those of another fleet.
         plan.faults += survey.notices
-        for (name, member) in survey.roster.members.sorted(by: { $0.key < $1.key })
-        where member.isIn(group) && !member.unreadable.isEmpty {
-            plan.notices.append(
-                "the \(member.unreadable.sorted().joined(separator: " and ")) of \(name) can't be read")
-        }
+        plan.notices += unreadable(in: survey.roster)
         if !isPresenceKept { try await reader.ask { _ = fleet.saw($0.seen, of: nil, at: 0) } }
         try takeLost(&plan, fleet, &kept)
         plan.base = kept.base?.id.revision
@@ -85,6 +81,14 @@ package struct RolloutPlanner {
         checkBase(&plan, fleet, kept)
         check(&plan, relocation, candidate, kept, id: id)
         return plan
+    }
+
+    /// The documents of members that can't be read, each member in a sentence.
+    private func unreadable(in roster: Roster) -> [String] {
+        let members = roster.members.filter { $0.value.isIn(group) && !$0.value.unreadable.isEmpty }
+        return members.sorted { $0.key < $1.key }.map { name, member in
+            "the \(member.unreadable.sorted().joined(separator: " and ")) of \(name) can't be read"
+        }
     }
 
     // MARK: What speaks against it

@@ -87,39 +87,17 @@ extension FleetState {
 
     /// Which maps are in force over the fleet, as far as the broker keeps it.
     func mapsJSON(asOf: Int64) -> JSONValue {
-        struct Use {
-            var agents = 0
-            /// Of those that say it; nil when none does.
-            var inactive: Int?
-            var sample: [String] = []
-            mutating func add(_ agent: String, isInactive: Bool? = nil) {
-                agents += 1
-                if let isInactive { inactive = (inactive ?? 0) + (isInactive ? 1 : 0) }
-                if sample.count < 5 { sample.append(agent) }
-            }
-            var members: [String: JSONValue] {
-                [
-                    "agents": .int(Int64(agents)), "inactive": .init(inactive.map(Int64.init)),
-                    "sample": .array(sample.sorted().map(JSONValue.string)),
-                ]
-            }
-        }
-        struct Refusal: Hashable {
-            var revision: Int64?
-            var code: Code
-            var detail: String
-        }
-        var inForce: [String: [Int64?: Use]] = [:]
-        var refused: [String: [Refusal: Use]] = [:]
+        var inForce: [String: [Int64?: MapUse]] = [:]
+        var refused: [String: [MapRefusal: MapUse]] = [:]
         for (agent, member) in members {
             let idle = member.map.map { Set($0.inactive.map(\.layer)) }
             for layer in member.layers {
-                inForce[layer.name, default: [:]][layer.revision, default: Use()]
+                inForce[layer.name, default: [:]][layer.revision, default: MapUse()]
                     .add(agent, isInactive: idle?.contains(layer.name))
             }
             if let one = member.mapSummary?.refused {
-                let key = Refusal(revision: one.revision, code: one.code, detail: one.detail.cut(to: 300))
-                refused[one.layer, default: [:]][key, default: Use()].add(agent)
+                let key = MapRefusal(revision: one.revision, code: one.code, detail: one.detail.cut(to: 300))
+                refused[one.layer, default: [:]][key, default: MapUse()].add(agent)
             }
         }
         let names = Set(inForce.keys).union(refused.keys).sorted().prefix(500)
@@ -131,20 +109,47 @@ extension FleetState {
                         "layer": .string(name),
                         "revisions": .array(
                             (inForce[name] ?? [:]).sorted { ($0.key ?? 0) > ($1.key ?? 0) }.prefix(20).map {
-                                .object($1.members.merging(["revision": .init($0)]) { $1 })
+                                $1.json(with: ["revision": .init($0)])
                             }),
                         "refused": .array(
                             (refused[name] ?? [:]).sorted { $0.value.agents > $1.value.agents }.prefix(20).map
                             {
-                                .object(
-                                    $1.members.merging([
-                                        "revision": .init($0.revision),
-                                        "code": .int(Int64($0.code.number)), "name": .string($0.code.name),
-                                        "detail": .string($0.detail),
-                                    ]) { $1 })
+                                $1.json(with: [
+                                    "revision": .init($0.revision), "code": .int(Int64($0.code.number)),
+                                    "name": .string($0.code.name), "detail": .string($0.detail),
+                                ])
                             }),
                     ]
                 }),
         ]
     }
+}
+
+/// How many agents have a map in force, or refused one, and some of them.
+private struct MapUse {
+    var agents = 0
+    /// Of those that say it; nil when none does.
+    private var inactive: Int?
+    private var sample: [String] = []
+
+    mutating func add(_ agent: String, isInactive: Bool? = nil) {
+        agents += 1
+        if let isInactive { inactive = (inactive ?? 0) + (isInactive ? 1 : 0) }
+        if sample.count < 5 { sample.append(agent) }
+    }
+
+    /// Its members in JSON, and some more.
+    func json(with more: [String: JSONValue]) -> JSONValue {
+        let members: [String: JSONValue] = [
+            "agents": .int(Int64(agents)), "inactive": .init(inactive.map(Int64.init)),
+            "sample": .array(sample.sorted().map(JSONValue.string)),
+        ]
+        return .object(members.merging(more) { $1 })
+    }
+}
+
+private struct MapRefusal: Hashable {
+    var revision: Int64?
+    var code: Code
+    var detail: String
 }
