@@ -15,7 +15,7 @@ package struct BorrowingTimes: Sendable {
 
     package init() {}
 
-    package init(turn: Duration, interval: Duration, pauses: ClosedRange<Duration>) {
+    init(turn: Duration, interval: Duration, pauses: ClosedRange<Duration>) {
         (self.turn, self.interval, self.pauses) = (turn, interval, pauses)
     }
 }

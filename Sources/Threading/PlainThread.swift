@@ -54,7 +54,7 @@ package enum PlainThread {
     }
 
     /// Sets the name that `ps -L` shows, for the thread that calls.
-    package static func setName(_ name: String) {
+    static func setName(_ name: String) {
         let file = open("/proc/thread-self/comm", O_WRONLY | O_CLOEXEC)
         guard file >= 0 else { return }
         _ = write(file, name, name.utf8.count)

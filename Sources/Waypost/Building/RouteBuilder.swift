@@ -15,7 +15,7 @@ public struct RouteBuilder: Sendable {
     /// The native values so far, which only a destination in this process can get.
     package private(set) var objects: [String: any Sendable] = [:]
     /// The first value that can't be written as JSON; opening then ends in 422.
-    package private(set) var mistake: RouteGenerationError?
+    private(set) var mistake: RouteGenerationError?
 
     /// Begins with a URL.
     public init(_ url: String) {

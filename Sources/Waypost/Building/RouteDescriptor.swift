@@ -53,7 +53,7 @@ public struct RouteDescriptor: Sendable {
     }
 
     /// A descriptor of a pattern of a dialect.
-    package init(
+    init(
         _ pattern: String, syntax: PatternSyntax, converters: [String: RouteConverter] = [:]
     ) throws(RouteGenerationError) {
         var table = RouteTable(syntax: syntax, converters: converters)

@@ -244,7 +244,7 @@ package struct HandlerStart: Sendable {
     package var subject: String
 
     /// A start by its parts.
-    package init(isIdempotent: Bool, subject: String) {
+    init(isIdempotent: Bool, subject: String) {
         self.isIdempotent = isIdempotent
         self.subject = subject
     }

@@ -35,7 +35,7 @@ public struct OpenContext: Sendable {
         set { change { $0.attempt = newValue } }
     }
     /// Whether the caller ends the handler at its deadline, by cancelling the task, so that the router need not.
-    package var isTimedByCaller: Bool {
+    var isTimedByCaller: Bool {
         get { values?.value.isTimedByCaller ?? false }
         set { change { $0.isTimedByCaller = newValue } }
     }
@@ -43,12 +43,12 @@ public struct OpenContext: Sendable {
     ///
     /// When it throws, the handler does not run and the open ends with what was thrown. The wait does not count
     /// against the handler's deadline.
-    package var beforeHandler: (nonisolated(nonsending) @Sendable (HandlerStart) async throws -> Void)? {
+    var beforeHandler: (nonisolated(nonsending) @Sendable (HandlerStart) async throws -> Void)? {
         get { values?.value.beforeHandler }
         set { change { $0.beforeHandler = newValue } }
     }
     /// Called with true when an open begins to wait for a gate, and with false when it goes on or ends.
-    package var onWait: (@Sendable (Bool) -> Void)? {
+    var onWait: (@Sendable (Bool) -> Void)? {
         get { values?.value.onWait }
         set { change { $0.onWait = newValue } }
     }

@@ -11,7 +11,7 @@ extension RouteTable {
     /// Components are compared one by one by edit distance; a placeholder fits any. Patterns more than about half of
     /// the URL away are no help and are left out. At most 20 000 routes are looked at, and the 32 that have most in
     /// common with the URL are compared.
-    package func nearest(to url: RouteURL, limit: Int = 3) -> [String] {
+    func nearest(to url: RouteURL, limit: Int = 3) -> [String] {
         guard limit > 0 else { return [] }
         // Longer ones are cut: the distance of two texts costs the product of their lengths.
         let wanted = url.components.prefix(Self.nearestComponentsCompared).map { component in

@@ -26,7 +26,7 @@ public struct JSONError: Error, Hashable, Sendable {
     public var offset: Int
 
     /// An error at a place.
-    package init(_ reason: Reason, at offset: Int) {
+    init(_ reason: Reason, at offset: Int) {
         self.reason = reason
         self.offset = offset
     }

@@ -5,10 +5,10 @@
 /// a secret, and errors are reported.
 package struct JSONValueDecoder: Sendable {
     /// Whether a text may stand for a number or a truth value, as it does in a URL's query; off unless set.
-    package var readsText: Bool
+    var readsText: Bool
     /// Whether a text may also stand for an array or an object, as JSON, and for an array of one; off
     /// unless set.
-    package var readsLists: Bool
+    var readsLists: Bool
 
     /// A decoder; `readsText` lets `"2"` be read as `2`, `readsLists` lets `"[1,2]"` be read as two numbers.
     package init(readsText: Bool = false, readsLists: Bool = false) {
@@ -78,7 +78,7 @@ extension DecodingError {
     /// What was wrong at that place, as a part of a sentence, without the value.
     ///
     /// The texts of other decoders, such as that of an `enum`, quote it, and so are left out.
-    package var reason: String {
+    var reason: String {
         switch self {
         case .typeMismatch(let type, let context):
             (context.underlyingError as? JSONMismatch)?.reason ?? "does not fit \(type)"

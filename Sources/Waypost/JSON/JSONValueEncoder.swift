@@ -2,12 +2,12 @@
 ///
 /// A number that JSON cannot hold (NaN, infinity, an integer beyond `Int64`) is an `EncodingError`
 /// with its coding path, never a silent change.
-package struct JSONValueEncoder: Sendable {
+struct JSONValueEncoder: Sendable {
     /// An encoder.
-    package init() {}
+    init() {}
 
     /// The JSON that stands for the value.
-    package func encode(_ value: some Encodable) throws -> JSONValue {
+    func encode(_ value: some Encodable) throws -> JSONValue {
         try JSONSlot.value(of: value, path: .root)
     }
 }
@@ -112,7 +112,7 @@ final class JSONSlot: Encoder {
 
 extension EncodingError {
     /// The place, as `items[2].name`, and what is wrong there; without the value, which may be a secret.
-    package var reason: String {
+    var reason: String {
         guard case .invalidValue(_, let context) = self else { return "the value does not fit" }
         let place = JSONTree.place(context.codingPath)
         return place.isEmpty ? context.debugDescription : "\(place): \(context.debugDescription)"

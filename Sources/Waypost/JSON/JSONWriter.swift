@@ -29,29 +29,29 @@ package struct JSONWriter: ~Copyable {
         needsComma = false
     }
 
-    package mutating func value(_ value: JSONValue) {
+    mutating func value(_ value: JSONValue) {
         separate()
         JSONText.append(value, to: &output)
     }
 
-    package mutating func value(_ text: String) {
+    mutating func value(_ text: String) {
         separate()
         JSONText.append(text, to: &output)
     }
 
-    package mutating func value(_ number: Int64) {
+    mutating func value(_ number: Int64) {
         separate()
         JSONText.append(number, to: &output)
     }
 
-    package mutating func value(_ number: Int) { value(Int64(number)) }
+    mutating func value(_ number: Int) { value(Int64(number)) }
 
-    package mutating func value(_ number: Double) {
+    mutating func value(_ number: Double) {
         separate()
         JSONText.append(number, to: &output)
     }
 
-    package mutating func value(_ flag: Bool) {
+    mutating func value(_ flag: Bool) {
         separate()
         JSONText.append(flag, to: &output)
     }

@@ -58,5 +58,5 @@ extension RouteTable {
     /// The pattern of the matched route, as it was written.
     ///
     /// `match` must come from this table.
-    package func pattern(of match: RouteMatch) -> String { storage.record(of: match)?.pattern ?? "" }
+    func pattern(of match: RouteMatch) -> String { storage.record(of: match)?.pattern ?? "" }
 }

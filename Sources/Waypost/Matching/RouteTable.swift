@@ -66,7 +66,7 @@ package struct RouteTable: Sendable {
     // MARK: Changes
 
     /// Reads a pattern by this table's syntax.
-    package func pattern(_ text: String) throws(RoutePatternError) -> RoutePattern {
+    func pattern(_ text: String) throws(RoutePatternError) -> RoutePattern {
         try RoutePattern(text, syntax: syntax)
     }
 
@@ -98,12 +98,12 @@ package struct RouteTable: Sendable {
     /// Removes the routes that have exactly this pattern, names of placeholders included, with any priority or with
     /// the one given, and returns their indices.
     @discardableResult
-    package mutating func remove(_ pattern: RoutePattern, priority: Int? = nil) -> [UInt32] {
+    mutating func remove(_ pattern: RoutePattern, priority: Int? = nil) -> [UInt32] {
         change { $0.remove(pattern, priority: priority.map { Int64($0) }) }
     }
 
     /// Frees the space that a table has for growing, and what was removed; worth it after many changes.
-    package mutating func compact() { change { $0.compact() } }
+    mutating func compact() { change { $0.compact() } }
 
     private mutating func change<Result, Failure: Error>(
         _ body: (TableStorage) throws(Failure) -> Result
@@ -144,14 +144,14 @@ package struct RouteConflict: Error, Hashable, Sendable, CustomStringConvertible
     /// The pattern that should have been added.
     package var pattern: String
     /// The pattern that is there already.
-    package var rival: String
+    var rival: String
     /// The priority that both have.
     package var priority: Int
     /// The index that the rival was inserted with.
-    package var rivalIndex: UInt32
+    var rivalIndex: UInt32
 
     /// Names both patterns.
-    package init(pattern: String, rival: String, priority: Int = 0, rivalIndex: UInt32 = 0) {
+    init(pattern: String, rival: String, priority: Int = 0, rivalIndex: UInt32 = 0) {
         self.pattern = pattern
         self.rival = rival
         self.priority = priority

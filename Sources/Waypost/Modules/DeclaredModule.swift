@@ -81,7 +81,7 @@ public struct ModuleFailure: Sendable, Hashable {
     public var reason: String
 
     /// A failure by its parts.
-    package init(module: String, reason: String) {
+    init(module: String, reason: String) {
         self.module = module
         self.reason = reason
     }

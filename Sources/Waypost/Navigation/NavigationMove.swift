@@ -37,7 +37,7 @@ public enum NavigationMove: Sendable, Hashable {
     package var tab: Int? { if case .showTab(let tab) = self { tab } else { nil } }
 
     /// Whether doing it twice is the same as doing it once.
-    package var isIdempotent: Bool {
+    var isIdempotent: Bool {
         switch self {
         case .back, .dismiss: false
         case .popToRoot, .showTab: true

@@ -27,7 +27,7 @@ public struct Screen: Sendable, Hashable, Codable {
 
     /// `{"name","url"}`; parameters are left out, and user info is masked, for they may be private: the caller that opens
     /// a screen sees what lies below it.
-    package var json: JSONValue {
+    var json: JSONValue {
         ["name": .string(name), "url": .string(Redaction().masked(RouteURL.withoutValues(url)))]
     }
 }
@@ -70,7 +70,7 @@ public struct NavigationState: Sendable, Hashable, Codable {
     }
 
     /// The most screens; beyond it, a push is an error.
-    package static let maximumScreens = 1000
+    static let maximumScreens = 1000
 
     /// The stack in front.
     public var stack: [Screen] { modals.last ?? tabs[selectedTab] }
@@ -135,7 +135,7 @@ public struct NavigationState: Sendable, Hashable, Codable {
     ///
     /// A modal that is then empty closes.
     @discardableResult
-    package mutating func pop() -> Screen? {
+    mutating func pop() -> Screen? {
         defer { assert(isConsistent) }
         guard var modal = modals.popLast() else {
             return tabs[selectedTab].count > 1 ? tabs[selectedTab].removeLast() : nil
@@ -147,7 +147,7 @@ public struct NavigationState: Sendable, Hashable, Codable {
 
     /// Closes the modal in front with all its screens; false when there is none.
     @discardableResult
-    package mutating func dismiss() -> Bool {
+    mutating func dismiss() -> Bool {
         defer { assert(isConsistent) }
         return modals.popLast() != nil
     }

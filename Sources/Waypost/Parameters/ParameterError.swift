@@ -10,7 +10,7 @@ public struct ParameterError: Error, Hashable, Sendable {
     public var reason: String
 
     /// An error of that key.
-    package init(key: String, found: JSONValue?, type: String, reason: String) {
+    init(key: String, found: JSONValue?, type: String, reason: String) {
         self.key = key
         self.found = found
         self.type = type

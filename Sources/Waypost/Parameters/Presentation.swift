@@ -28,7 +28,7 @@ public struct Presentation: Sendable, Hashable, Codable {
     /// From `route_no_animation`: a number (other than 0 means true) or true, yes, false, no in any case.
     public var noAnimation: Bool?
     /// From `route_parents`: whether the pages above it are to lie below it; read like `route_no_animation`.
-    package var withParents: Bool?
+    var withParents: Bool?
     /// Hints that could not be read, as sentences.
     package var warnings: [String]
 
@@ -48,7 +48,7 @@ public struct Presentation: Sendable, Hashable, Codable {
     }
 
     /// The hints among parameters.
-    package init(_ parameters: RouteParameters, standard: JumpType = .push) {
+    init(_ parameters: RouteParameters, standard: JumpType = .push) {
         self.init(standard: standard)
         // Most opens have none: reading each key once costs less than asking every source for each hint.
         guard parameters.hasKey(where: Self.isHint) else { return }

@@ -53,7 +53,7 @@ public struct RouteParameters: Sendable {
 
     private var values: Boxed<Values>?
     /// Which source wins in `merged` and in typed access.
-    package var rule: MergeRule
+    var rule: MergeRule
 
     /// The values of the pattern's placeholders.
     public var path: [String: JSONValue] {
@@ -71,7 +71,7 @@ public struct RouteParameters: Sendable {
         _modify { yield &changing.caller }
     }
     /// What relocation entries added.
-    package var relocation: [String: JSONValue] {
+    var relocation: [String: JSONValue] {
         get { values?.value.relocation ?? [:] }
         _modify { yield &changing.relocation }
     }
@@ -182,7 +182,7 @@ public struct RouteParameters: Sendable {
     }
 
     /// Changes the merged parameters: each key gets that value, whatever the rule; a null removes the key.
-    package mutating func rewrite(_ changes: [String: JSONValue]) {
+    mutating func rewrite(_ changes: [String: JSONValue]) {
         changing.rewrite(changes)
     }
 

@@ -21,7 +21,7 @@ public struct ValueSchema: Sendable, Hashable {
     /// What the text is, for people and for those who know the word: `uuid`, or the name of a custom converter.
     package var format: String?
     /// The least number; nil for no limit of its own.
-    package var minimum: Int64?
+    var minimum: Int64?
     /// The greatest number; nil for no limit of its own.
     package var maximum: Int64?
     /// The texts that it may be; empty for any.

@@ -32,7 +32,7 @@ extension RoutePattern {
     }
 
     /// The names of the placeholders in optional parts, which a URL of this pattern may not give.
-    package var optionalNames: [String] {
+    var optionalNames: [String] {
         guard let shortest = optional.pieces.first else { return [] }
         return segments.dropFirst(shortest + (base == nil ? 0 : 1)).flatMap(\.names)
     }

@@ -47,7 +47,7 @@ extension RoutePattern {
         }
 
         /// The names under which it gives what it matched, from left to right.
-        package var names: [String] {
+        var names: [String] {
             switch self {
             case .literal, .wildcard: []
             case .partial(_, let name, _, _), .typed(let name, _), .placeholder(let name), .rest(let name):

@@ -22,7 +22,7 @@ package struct CapturedParameter: Sendable, Hashable {
     package var value: CapturedValue
 
     /// A parameter by its parts.
-    package init(name: String, text: String, converter: String? = nil, value: CapturedValue? = nil) {
+    init(name: String, text: String, converter: String? = nil, value: CapturedValue? = nil) {
         self.name = name
         self.text = text
         self.converter = converter
@@ -40,7 +40,7 @@ package struct CapturedParameter: Sendable, Hashable {
 /// It runs while the table is searched, so it must be quick and have no side effects.
 public struct RouteConverter: Sendable {
     /// The value of a decoded component, or nil when it does not fit and the next candidate must be tried.
-    package var convert: @Sendable (String) -> CapturedValue?
+    var convert: @Sendable (String) -> CapturedValue?
 
     /// A converter from a closure.
     public init(_ convert: @escaping @Sendable (String) -> CapturedValue?) {

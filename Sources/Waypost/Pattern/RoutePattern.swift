@@ -32,9 +32,9 @@ package struct RoutePattern: Sendable {
     /// The longest pattern, in bytes: eight times what a URL may have on the wire.
     package static let maximumBytes = 16_384
     /// The most components, so that a search needs a bounded amount of stack.
-    package static let maximumComponents = 128
+    static let maximumComponents = 128
     /// The most placeholders of one component, each of which is looked for in it.
-    package static let maximumPlaceholders = 16
+    static let maximumPlaceholders = 16
 
     /// The pattern as it was written, without the white space around it; the name of a web host is in lower case.
     package let text: String

@@ -26,7 +26,7 @@ package struct RoutePatternError: Error, Hashable, Sendable {
     package var reason: Reason
 
     /// Names the pattern, the offset and what was found.
-    package init(pattern: String, offset: Int, reason: Reason) {
+    init(pattern: String, offset: Int, reason: Reason) {
         self.pattern = pattern
         self.offset = offset
         self.reason = reason

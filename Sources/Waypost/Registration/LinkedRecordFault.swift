@@ -1,7 +1,7 @@
 /// Something in the section `waypost_records` that is not a record of a known version; it was ignored.
-package struct LinkedRecordFault: Error, Hashable, Sendable {
+struct LinkedRecordFault: Error, Hashable, Sendable {
     /// What was found.
-    package enum Reason: Hashable, Sendable {
+    enum Reason: Hashable, Sendable {
         /// The magic number is wrong.
         case noRecord(UInt32)
         /// A record of another version: parts of the program were built with another Waypost.
@@ -15,12 +15,12 @@ package struct LinkedRecordFault: Error, Hashable, Sendable {
     }
 
     /// Where it begins, in bytes from the start of the section.
-    package var offset: Int
+    var offset: Int
     /// What was found there.
-    package var reason: Reason
+    var reason: Reason
 
     /// Names the offset and what was found.
-    package init(offset: Int, reason: Reason) {
+    init(offset: Int, reason: Reason) {
         self.offset = offset
         self.reason = reason
     }
@@ -28,7 +28,7 @@ package struct LinkedRecordFault: Error, Hashable, Sendable {
 
 extension LinkedRecordFault: CustomStringConvertible {
     /// One sentence with the offset and what was found.
-    package var description: String {
+    var description: String {
         "read the linked record at byte \(offset): \(reason)"
     }
 }

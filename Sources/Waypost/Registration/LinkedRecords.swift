@@ -4,19 +4,19 @@ internal import CRouteRecords
 ///
 /// A router reads them by itself (``RouterConfiguration/registersLinked``); a registry without a router takes
 /// `try registry.expose(LinkedRecords.ofThisImage.services)`.
-package struct LinkedRecords: Sendable {
+struct LinkedRecords: Sendable {
     /// The declared routes, by pattern and name: the order of linking means nothing.
-    package let routes: [Route]
+    let routes: [Route]
     /// The declared services, by name.
-    package let services: [ExposedService]
+    let services: [ExposedService]
     /// What in the section is not a valid record.
-    package let faults: [LinkedRecordFault]
+    let faults: [LinkedRecordFault]
 
     /// The records of the image that holds this library: the executable, unless Waypost is linked dynamically.
     ///
     /// Bounds of a section are per image. A plug-in that is loaded at run time has its own, and hands its
     /// records over with ``init(reading:)``.
-    package static let ofThisImage: LinkedRecords = {
+    static let ofThisImage: LinkedRecords = {
         let bytes = waypost_records_of_this_image()
         return LinkedRecords(reading: UnsafeRawBufferPointer(start: bytes.start, count: bytes.count))
     }()
@@ -25,7 +25,7 @@ package struct LinkedRecords: Sendable {
     ///
     /// What is not a record of a known version is ignored and reported in ``faults``. The accessors of the
     /// others are called, so the bytes must come from a section that a linker made.
-    package init(reading bytes: UnsafeRawBufferPointer) {
+    init(reading bytes: UnsafeRawBufferPointer) {
         let stride = MemoryLayout<LinkedRecord>.stride
         var contents = LinkedRecordSink.Contents()
         var faults: [LinkedRecordFault] = []

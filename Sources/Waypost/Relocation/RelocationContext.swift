@@ -34,7 +34,7 @@ public struct RelocationContext: Sendable {
     }
 
     /// The clock of the system, in milliseconds since 1970.
-    package static func systemTime() -> Int64 {
+    static func systemTime() -> Int64 {
         Int64((Date().timeIntervalSince1970 * 1_000).rounded(.down))
     }
 

@@ -32,9 +32,9 @@ public struct RelocationEntry: Sendable, Hashable {
     public var when: JSONValue?
 
     /// The most patterns of ``except``.
-    package static let maximumExceptions = 64
+    static let maximumExceptions = 64
     /// The most entries of one document that are about one origin or path.
-    package static let maximumAlternatives = 64
+    static let maximumAlternatives = 64
 
     /// An entry by its parts.
     public init(

@@ -33,7 +33,7 @@ extension RelocationEntry {
     }
 
     /// What the entry is about: two entries about the same thing do not add up, the later one counts.
-    package var subject: String {
+    var subject: String {
         switch kind {
         case .replace(let origin, _), .reset(let origin, _): "redirect \(Self.compared(origin))"
         case .add(let path, _), .delete(let path): "path \(path)"

@@ -381,7 +381,7 @@ package struct RelocationSteps: Sendable {
     /// For all that checking one map, with the layers beside it, may take: 0.3 s.
     ///
     /// Two thousand redirects of URLs take four hundredths of it, as many patterns that stand beside each other a half.
-    package static let ofMap = RelocationSteps(left: 30_000_000)
+    static let ofMap = RelocationSteps(left: 30_000_000)
     /// For all redirects of one open: 10 ms.
     package static let ofOpen = RelocationSteps(left: 1_000_000)
 

@@ -1,17 +1,17 @@
 import Threading
 
 /// One open of the past, as diagnosis wants it.
-package struct OpenRecord: Sendable, Hashable {
+struct OpenRecord: Sendable, Hashable {
     /// When it ended, in milliseconds since 1970.
-    package var at: Int64
+    var at: Int64
     /// The opening, without its parameters, the values that were returned and similar patterns.
-    package var opening: Opening
+    var opening: Opening
 
     /// The time of the wall clock, in milliseconds since 1970.
     static var now: Int64 { RelocationContext.systemTime() }
 
     /// The record as JSON: `at`, `url`, `requested`, `route`, `hops`, `code`, `name`, `ms`, `ref`.
-    package var json: JSONValue {
+    var json: JSONValue {
         let code = opening.code
         var members: [String: JSONValue] = [
             "at": .int(at), "url": .string(opening.url), "requested": .string(opening.requested),
@@ -50,5 +50,5 @@ struct OpenHistory: Sendable {
 
 extension Router {
     /// The last opens, the oldest first.
-    package var lastOpens: [OpenRecord] { history.withLock { $0 }.records }
+    var lastOpens: [OpenRecord] { history.withLock { $0 }.records }
 }

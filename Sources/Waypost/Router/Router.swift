@@ -136,7 +136,7 @@ public final class Router: RouteRegistrar, Sendable {
     }
 
     /// The names of all destinations.
-    package var destinationNames: [String] { state.destinationNames.sorted() }
+    var destinationNames: [String] { state.destinationNames.sorted() }
 
     /// The routes in force, after relocation, by path.
     public var routes: [RouteDescription] {

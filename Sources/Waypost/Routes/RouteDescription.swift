@@ -73,7 +73,7 @@ public struct RouteDescription: Sendable, Hashable {
 package struct Aside<Value: Sendable>: Sendable, Hashable {
     package var value: Value
 
-    package init(_ value: Value) { self.value = value }
+    init(_ value: Value) { self.value = value }
 
     package static func == (one: Self, other: Self) -> Bool { true }
     package func hash(into hasher: inout Hasher) {}

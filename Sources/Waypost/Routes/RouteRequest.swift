@@ -17,20 +17,20 @@ public struct RouteRequest: Sendable {
     /// The router of the open; its type lies above this one, see ``router``.
     let owner: any RequestOwner
     /// The pages above this one in its URL, the farthest first; empty unless the call asks for them by `route_parents`.
-    package internal(set) var parents: [Parent] = []
+    var parents: [Parent] = []
     /// How the destination is shown when the call does not say it.
     var standardJumpType: JumpType
 
     /// A page that takes the beginning of a URL.
-    package struct Parent: Sendable, Hashable {
+    struct Parent: Sendable, Hashable {
         /// The destination's name, or its pattern when it has none.
-        package var name: String
+        var name: String
         /// The pattern that matched.
-        package var route: String
+        var route: String
         /// The URL.
-        package var url: String
+        var url: String
         /// Its parameters.
-        package var parameters: [String: JSONValue]
+        var parameters: [String: JSONValue]
     }
 
     /// The presentation hints among the parameters.

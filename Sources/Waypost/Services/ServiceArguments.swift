@@ -10,7 +10,7 @@ extension ServiceArguments {
     /// Arguments from the `args` of a message: an array, an object, or nothing.
     ///
     /// - Throws: `Failure` 422 when it is anything else.
-    package init(_ json: JSONValue?) throws(Failure) {
+    init(_ json: JSONValue?) throws(Failure) {
         switch json {
         case nil, .null: self = .positional([])
         case .array(let values): self = .positional(values)

@@ -12,7 +12,7 @@ extension RouteURL {
             package var value: String
 
             /// A pair of decoded texts.
-            package init(key: String, value: String) {
+            init(key: String, value: String) {
                 self.key = key
                 self.value = value
             }
@@ -33,7 +33,7 @@ extension RouteURL {
         }
 
         /// Whether the query has no pairs.
-        package var isEmpty: Bool {
+        var isEmpty: Bool {
             var isEmpty = true
             forEach { _, _ in isEmpty = false }
             return isEmpty

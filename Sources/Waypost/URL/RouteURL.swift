@@ -129,7 +129,7 @@ public struct RouteURL: Sendable {
     }
 
     /// Whether the URL names a scheme.
-    package var hasScheme: Bool { parts.schemeLength > 0 }
+    var hasScheme: Bool { parts.schemeLength > 0 }
 
     /// The first component, decoded; empty when there is none.
     ///
@@ -158,7 +158,7 @@ public struct RouteURL: Sendable {
     public var query: Query { Query(text: queryText ?? "") }
 
     /// What stands between `?` and `#`, as written; nil without a `?`.
-    package var queryText: String? {
+    var queryText: String? {
         guard hasQuestionMark else { return nil }
         return withBytes(parts.queryStart, parts.queryEnd) { String(decoding: $0, as: UTF8.self) }
     }

@@ -30,7 +30,7 @@ public struct RouteURLError: Error, Hashable, Sendable, CustomStringConvertible 
     package var reason: Reason
 
     /// Names the text, the offset and what was found.
-    package init(url: String, offset: Int, reason: Reason) {
+    init(url: String, offset: Int, reason: Reason) {
         self.url = url
         self.offset = offset
         self.reason = reason

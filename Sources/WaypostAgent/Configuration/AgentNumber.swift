@@ -11,7 +11,7 @@ package struct AgentNumber: Sendable {
     /// `number`, `bytes`, `percent` or `seconds`.
     package let unit: String
     /// Whether SIGHUP changes it while the agent runs.
-    package let changesAtRunTime: Bool
+    let changesAtRunTime: Bool
     /// The name among the limits in health; nil for what is no limit.
     package let healthName: String?
     private let value: Value

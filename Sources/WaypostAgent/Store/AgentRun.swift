@@ -9,9 +9,9 @@ package struct AgentRun: Sendable, Hashable {
     package var ended: Int64?
     package var reason: String?
     /// Events that did not get out before it was stopped.
-    package var unsaidEvents: Int64 = 0
+    var unsaidEvents: Int64 = 0
 
-    package init(began: Int64, process: Int64, ended: Int64? = nil, reason: String? = nil) {
+    init(began: Int64, process: Int64, ended: Int64? = nil, reason: String? = nil) {
         self.began = began
         self.process = process
         self.ended = ended

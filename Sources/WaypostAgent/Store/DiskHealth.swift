@@ -52,7 +52,7 @@ package final class DiskHealth: Sendable {
     // MARK: What follows
 
     /// Bytes in use: pages that hold something, and what the log has beyond its usual size.
-    package var heldBytes: Int { held.load(ordering: .relaxed) }
+    var heldBytes: Int { held.load(ordering: .relaxed) }
 
     /// Why no new command or map is taken; nil when they are.
     var refusal: Failure? {

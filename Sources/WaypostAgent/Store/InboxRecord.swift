@@ -16,7 +16,7 @@ package enum InboxState: String, Sendable {
 }
 
 /// What the disk changed in a stored command.
-package enum InboxDamage: Sendable {
+enum InboxDamage: Sendable {
     /// Neither its id nor its topic can be trusted.
     case row
     /// It can be answered, but not run.
@@ -68,14 +68,14 @@ package struct InboxRecord: Sendable {
     package var topic: String
     package var id: String
     package var payload: [UInt8]
-    package var correlation: [UInt8]?
+    var correlation: [UInt8]?
     package var trace: String?
     package var received: Int64
     package var expires: Int64
     package var state: InboxState
     package var attempt: Int
     package var reply: [UInt8]?
-    package var damage: InboxDamage?
+    var damage: InboxDamage?
 }
 
 /// How a command went, for the one who sent it; times in milliseconds since 1970.

@@ -1,6 +1,6 @@
 import CSQLite
 import Glibc
-package import Metrics
+import Metrics
 import Synchronization
 import Threading
 import Waypost
@@ -8,7 +8,7 @@ import Waypost
 /// Everything that must survive: commands, replies, failure reports, maps, the epoch; one SQLite file, one writer.
 package final class Store: Sendable {
     /// The database's name in the state directory.
-    package static let fileName = "waypost.sqlite"
+    static let fileName = "waypost.sqlite"
 
     /// How many pages the log holds before they are written back, unless set.
     static let usualLogPages = 2_000
@@ -17,7 +17,7 @@ package final class Store: Sendable {
     /// What the operator should know of how the file was found.
     package let notices: [String]
     /// What was damaged and could be put right, and what may be lost.
-    package let repairs: [String]
+    let repairs: [String]
     /// Whether the disk takes what is committed.
     package let disk: DiskHealth
     private let logPages: Int
@@ -54,7 +54,7 @@ package final class Store: Sendable {
     ///   - logPages: How many pages the log holds before they are written back into the file.
     /// - Throws: ``StoreError`` when another agent has it, a newer version wrote it, it is not intact, something of it
     ///   is lost, or everyone can write in the directory.
-    package init(
+    init(
         directory: String, durability: Durability = .full, fresh: Bool = false, byteLimit: Int = .max,
         logPages: Int = usualLogPages, timer: Timer? = nil
     ) throws(StoreError) {

@@ -37,13 +37,13 @@ public struct StoreError: Error, Sendable, CustomStringConvertible {
     /// What was being done and what was found.
     public let detail: String
 
-    package init(_ reason: Reason, path: String, detail: String) {
+    init(_ reason: Reason, path: String, detail: String) {
         self.reason = reason
         self.path = path
         self.detail = detail
     }
 
-    package init(_ error: any Error, path: String, doing what: String) {
+    init(_ error: any Error, path: String, doing what: String) {
         let database = error as? SQLiteError
         let reason: Reason =
             switch database?.primaryCode {

@@ -1,8 +1,8 @@
 /// A message that waits on disk for the broker's acknowledgement.
-package struct OutboxRecord: Sendable, Equatable {
-    package var sequence: Int64
-    package var topic: String
-    package var payload: [UInt8]
+struct OutboxRecord: Sendable, Equatable {
+    var sequence: Int64
+    var topic: String
+    var payload: [UInt8]
 }
 
 extension Store.Transaction {

@@ -1,19 +1,19 @@
 import Glibc
 
 /// The two clocks of the agent, as functions, so that a test can turn them.
-package struct AgentClock: Sendable {
+struct AgentClock: Sendable {
     /// The wall clock, in milliseconds since 1970.
-    package var wall: @Sendable () -> Int64
+    var wall: @Sendable () -> Int64
     /// A clock that only goes forward, also through suspend, in milliseconds.
-    package var monotonic: @Sendable () -> Int64
+    var monotonic: @Sendable () -> Int64
 
-    package init(wall: @escaping @Sendable () -> Int64, monotonic: @escaping @Sendable () -> Int64) {
+    init(wall: @escaping @Sendable () -> Int64, monotonic: @escaping @Sendable () -> Int64) {
         self.wall = wall
         self.monotonic = monotonic
     }
 
     /// The clocks of the operating system.
-    package static let system = AgentClock(
+    static let system = AgentClock(
         wall: { read(CLOCK_REALTIME) + FaultPoint.wallClockOffset },
         monotonic: { read(CLOCK_BOOTTIME) })
 

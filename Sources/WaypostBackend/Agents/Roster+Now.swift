@@ -24,11 +24,11 @@ extension Roster {
 
     package func news(of agent: String) -> AgentSummary? { news(of: agent, now: WallClock.now()) }
 
-    package func summaries() -> [AgentSummary] { summaries(now: WallClock.now()) }
+    func summaries() -> [AgentSummary] { summaries(now: WallClock.now()) }
 }
 
 extension AgentSummary {
-    package init(_ agent: String, _ member: Roster.Member) {
+    init(_ agent: String, _ member: Roster.Member) {
         self.init(agent, member, now: WallClock.now())
     }
 }

@@ -21,7 +21,7 @@ public struct AgentContract {
         try self.init(contract)
     }
 
-    package init(_ contract: RouterContract) throws(BackendError) {
+    init(_ contract: RouterContract) throws(BackendError) {
         self.contract = contract
         contractCheck = try ContractCheck(contract)
     }

@@ -150,7 +150,7 @@ struct ResolveCase {
 /// The client that asks: what an agent gives its router.
 package struct ClientSetup: Hashable {
     package var agent: String?
-    package var facts = ClientFacts()
+    var facts = ClientFacts()
     /// The time, in milliseconds since 1970; nil is the time at which it is asked.
     package var at: Int64?
 

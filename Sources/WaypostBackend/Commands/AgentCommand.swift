@@ -7,7 +7,7 @@ package import WaypostMessages
 public struct AgentCommand: Sendable, Hashable {
     package let operation: Command.Operation
 
-    package init(_ operation: Command.Operation) { self.operation = operation }
+    init(_ operation: Command.Operation) { self.operation = operation }
 
     /// Opens a URL through the agent's router.
     public static func open(_ url: String, parameters: [String: JSONValue] = [:]) -> AgentCommand {

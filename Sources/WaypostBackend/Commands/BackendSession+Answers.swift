@@ -1,5 +1,5 @@
-package import MQTTLink
-package import WaypostMessages
+import MQTTLink
+import WaypostMessages
 
 extension BackendSession {
     /// Waits for what agents answer: for the first answer of one agent, of a group for that of each known member.
@@ -13,7 +13,7 @@ extension BackendSession {
     ///   - each: Called with the first answer of each agent.
     /// - Returns: how many agents answered.
     /// - Throws: ``BackendError`` with what is known of those that did not.
-    package func awaitAnswers<Answer>(
+    func awaitAnswers<Answer>(
         of audience: Audience, _ wait: ReplyWait, _ diagnosis: inout NoReplyDiagnosis,
         by agent: (Answer) -> String, _ answer: (MQTTMessage) -> Answer?,
         after said: [MQTTMessage] = [], isRead: Bool = false, _ each: (Answer) -> Void

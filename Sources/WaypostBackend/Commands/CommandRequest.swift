@@ -205,7 +205,7 @@ package struct CommandRequest: Sendable {
     }
 
     /// Where the replies come.
-    package var replyFilter: String {
+    var replyFilter: String {
         switch audience {
         case .agent(let agent): settings.topics.reply(of: agent, to: settings.name)
         case .group: settings.topics.reply(of: "+", to: settings.name)
@@ -213,7 +213,7 @@ package struct CommandRequest: Sendable {
     }
 
     /// Where it is said who is there.
-    package var presenceFilters: [String] { NoReplyDiagnosis.filters(of: audience, settings.topics) }
+    var presenceFilters: [String] { NoReplyDiagnosis.filters(of: audience, settings.topics) }
 
     /// The reply to our command, if the message is one.
     private func reply(_ message: MQTTMessage, since started: ContinuousClock.Instant) -> AgentReply? {

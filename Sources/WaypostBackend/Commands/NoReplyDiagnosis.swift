@@ -22,7 +22,7 @@ package struct NoReplyDiagnosis {
     }
 
     /// What to subscribe to, so that there is something to say.
-    package static func filters(of audience: Audience, _ topics: Topics) -> [String] {
+    static func filters(of audience: Audience, _ topics: Topics) -> [String] {
         switch audience {
         case .agent(let agent): [topics.state(of: agent), topics.health(of: agent)]
         case .group: [topics.state(of: "+"), topics.health(of: "+")]
@@ -60,7 +60,7 @@ package struct NoReplyDiagnosis {
     }
 
     /// Whether the broker keeps anything of the agent, or of one in the group; every agent is in the group all.
-    package var knowsReceivers: Bool {
+    var knowsReceivers: Bool {
         switch audience {
         case .agent(let agent): roster.members[agent] != nil
         case .group: audience == .all || !asked.isEmpty
@@ -68,7 +68,7 @@ package struct NoReplyDiagnosis {
     }
 
     /// Whether the agent was offline all the time since it was asked; never of a group.
-    package var isKnownOffline: Bool {
+    var isKnownOffline: Bool {
         guard case .agent(let agent) = audience else { return false }
         return roster.members[agent]?.isOnline == false && !wereOnline.contains(agent)
     }
@@ -89,13 +89,13 @@ package struct NoReplyDiagnosis {
     /// The members of a group that are worth waiting for; nil when they are not known.
     ///
     /// - Parameter isPatient: whether those that are offline are waited for too.
-    package func awaited(isPatient: Bool) -> [String]? {
+    func awaited(isPatient: Bool) -> [String]? {
         let names = asked.keys.filter { isPatient || wereOnline.contains($0) }
         return names.isEmpty || roster.isFull ? nil : names
     }
 
     /// One sentence about the members of a group that did not reply; nil when all did that are known.
-    package func silence(besides answered: Set<String>, after limit: String?) -> String? {
+    func silence(besides answered: Set<String>, after limit: String?) -> String? {
         guard case .group(let group) = audience else { return nil }
         let asked = asked
         let silent = asked.filter { !answered.contains($0.key) }

@@ -1,5 +1,5 @@
 import Waypost
-package import WaypostMessages
+import WaypostMessages
 
 /// A command as it is sent, once or many times: its id, its times and its bytes are fixed.
 ///
@@ -20,7 +20,7 @@ public struct SealedCommand: Sendable, Hashable, Codable {
     /// The JSON that is sent, or the signed envelope around it.
     let payload: String
 
-    package init(
+    init(
         _ command: Command, to agent: String, from name: String, signer: Signer?
     ) throws(BackendError) {
         (id, self.agent, expires) = (command.id, agent, command.expires)

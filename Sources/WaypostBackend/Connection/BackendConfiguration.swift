@@ -27,7 +27,7 @@ public struct BackendConfiguration: Sendable {
     package var speaksShell = false
 
     /// A text as it is to be noted.
-    package func words(_ wording: Wording) -> String { speaksShell ? wording.shell : wording.library }
+    func words(_ wording: Wording) -> String { speaksShell ? wording.shell : wording.library }
     /// How agents are asked, where this sender may only send maps: see ``asking``.
     package var asker: Asker?
     /// Whether whoever set these can name another one that asks agents.
@@ -76,7 +76,7 @@ public struct BackendConfiguration: Sendable {
     }
 
     /// The settings with which agents are asked.
-    package var asking: BackendConfiguration { asker?.settings ?? self }
+    var asking: BackendConfiguration { asker?.settings ?? self }
 
     /// The prefix of all topics.
     public var root: String { topics.root }

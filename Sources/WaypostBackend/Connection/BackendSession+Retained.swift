@@ -3,7 +3,7 @@ import Threading
 
 extension BackendSession {
     /// Brokers that send what they retain in the background need a moment more than the round trip.
-    package static let graceOfRetained = Duration.milliseconds(200)
+    static let graceOfRetained = Duration.milliseconds(200)
 
     /// Reads until the broker has sent all that it retains for the subscriptions.
     ///

@@ -9,7 +9,7 @@ package import WaypostMessages
 /// two programs of one name do not take the session from each other.
 package final class BackendSession: Sendable {
     /// The most messages that wait to be read: some seconds of a large fleet, more than a person reads.
-    package static let messageLimit = 100_000
+    static let messageLimit = 100_000
     /// The most bytes that they may have, so that a flood of large messages does not fill the memory.
     package static let byteLimit = 32 << 20
 

@@ -1,5 +1,5 @@
 import MQTTLink
-package import WaypostMessages
+import WaypostMessages
 
 /// Who may write what by the rules that are shipped for a broker: `scripts/broker/acl`.
 package enum BrokerRole: String, Sendable {
@@ -9,7 +9,7 @@ package enum BrokerRole: String, Sendable {
     case release
 
     /// The role that may write a topic; nil where that is an agent's own.
-    package init?(writing topic: String, _ topics: Topics) {
+    init?(writing topic: String, _ topics: Topics) {
         if case .command? = topics.inbound(topic) {
             self = .sender
         } else if topics.isOfMap(topic) || topics.rollout(topic) != nil || topic.hasSuffix("/map/patch") {

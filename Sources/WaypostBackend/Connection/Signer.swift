@@ -24,7 +24,7 @@ public struct Signer: Sendable {
     }
 
     /// A command as it is sent, with the names of its receiver and its sender.
-    package func payload(
+    func payload(
         _ command: Command, to audience: Audience, from sender: String
     ) throws(BackendError) -> [UInt8] {
         let json = try? JSONValue(parsing: command.encoded(), limits: .trustedFile)
@@ -34,7 +34,7 @@ public struct Signer: Sendable {
     }
 
     /// The bytes in an envelope with the signature.
-    package func envelope(_ payload: [UInt8], type: String) throws(BackendError) -> [UInt8] {
+    func envelope(_ payload: [UInt8], type: String) throws(BackendError) -> [UInt8] {
         var envelope = SignedEnvelope(payloadType: type, payload: payload)
         guard envelope.sign(with: key, id: id) else {
             throw BackendError(.notSent, "OpenSSL did not sign")

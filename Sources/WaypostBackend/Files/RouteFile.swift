@@ -51,7 +51,7 @@ package struct RouteFile {
     package func place(_ index: Int) -> String? { places.indices.contains(index) ? places[index] : nil }
 
     /// The same as a place of the file.
-    package func filePlace(_ index: Int) -> FilePlace? {
+    func filePlace(_ index: Int) -> FilePlace? {
         filePlaces.indices.contains(index) ? filePlaces[index] : nil
     }
 

@@ -56,7 +56,7 @@ package struct LogFilter: Sendable {
     }
 
     /// The lowest level of anything that is shown; nil when nothing is.
-    package var lowest: LogLevel? {
+    var lowest: LogLevel? {
         ([others] + tags.values).compactMap { if case .level(let level) = $0 { level } else { nil } }.min()
     }
 

@@ -21,7 +21,7 @@ package enum LogStart: Sendable, Hashable, CustomStringConvertible {
     }
 
     /// In milliseconds since 1970.
-    package func milliseconds(before now: Int64 = WallClock.now()) -> Int64 {
+    func milliseconds(before now: Int64 = WallClock.now()) -> Int64 {
         switch self {
         case .span(let span): max(0, now - span.milliseconds)
         case .time(let time): time
@@ -30,7 +30,7 @@ package enum LogStart: Sendable, Hashable, CustomStringConvertible {
 
     /// The same by the clock of an agent that just replied: a span is counted back on it, and a time is moved to where it
     /// was on it, if it is known to be wrong.
-    package func milliseconds(byClockOf reply: Reply) -> Int64 {
+    func milliseconds(byClockOf reply: Reply) -> Int64 {
         switch self {
         case .span(let span): reply.at.subtracting(clamping: span.milliseconds)
         case .time(let time): time.adding(clamping: ClockOffset.error(of: reply))

@@ -105,7 +105,7 @@ package struct ReplayCollector: Sendable {
     }
 
     /// The first command to each receiver, ready to be published.
-    package var messages: [MQTTMessage] {
+    var messages: [MQTTMessage] {
         (expected.map { $0.sorted().map(Audience.agent) } ?? [.all]).map {
             .json(topics.command(to: $0, from: sender), command.encoded())
         }
@@ -117,7 +117,7 @@ package struct ReplayCollector: Sendable {
         return requests
     }
 
-    package var hasDelayed: Bool { !delayed.isEmpty }
+    var hasDelayed: Bool { !delayed.isEmpty }
 
     /// The commands that agents refused because they came too soon.
     package mutating func takeDelayed() -> [MQTTMessage] {

@@ -45,7 +45,7 @@ package struct WrittenTime {
     private var offset: Int64?
 
     /// - Throws: ``TimeFault`` naming the part that is wrong.
-    package init(_ text: String) throws(TimeFault) {
+    init(_ text: String) throws(TimeFault) {
         self.text = text
         if let moment = Self.sinceEpoch(text) {
             (day, seconds, milliseconds, offset) = (.since1970, moment / 1_000, moment % 1_000, 0)
@@ -72,7 +72,7 @@ package struct WrittenTime {
     /// The moment, in milliseconds since 1970: the newest that is not after `now` where a part of the day is missing.
     ///
     /// - Throws: ``TimeFault`` for a local time that the beginning of summer time leaves out, and for one before 1970.
-    package func moment(now: Int64, local: @escaping Zone = WrittenTime.local) throws(TimeFault) -> Int64 {
+    func moment(now: Int64, local: @escaping Zone = WrittenTime.local) throws(TimeFault) -> Int64 {
         let zone: Zone = if let offset { { _ in offset } } else { local }
         let today = Self.parts(now / 1_000 + zone(now / 1_000))
         let candidates: [Int64?]

@@ -1,5 +1,5 @@
 public import Waypost
-package import WaypostMessages
+import WaypostMessages
 
 extension AgentMaps {
     /// Whether a layer or an entry has an effect.
@@ -14,7 +14,7 @@ extension AgentMaps {
 
     /// One layer; times are by the agent's clock, in milliseconds since 1970.
     public struct Layer: Sendable, Hashable {
-        package var wire: MapLayer
+        var wire: MapLayer
 
         /// `agent`, `patch`, `@` and the name of a group, or the name of a layer of the program's own.
         public var name: String { wire.name }
@@ -42,7 +42,7 @@ extension AgentMaps {
     public struct Entry: Sendable, Hashable {
         /// The name of its layer.
         public let layer: String
-        package let wire: MapLayer.Entry
+        let wire: MapLayer.Entry
 
         /// Its number in its layer, from 1.
         public var number: Int { wire.number }

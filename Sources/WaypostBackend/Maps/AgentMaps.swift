@@ -1,6 +1,6 @@
 package import Waypost
 import WaypostFleet
-package import WaypostMessages
+import WaypostMessages
 
 /// The maps in force at one agent: its relocation layers with their entries.
 ///
@@ -23,7 +23,7 @@ public struct AgentMaps: Sendable, Hashable {
     /// - Parameter clockError: How far the agent's clock is ahead, in milliseconds: its times are corrected by it, as far
     ///   as they are not a document's own.
     /// - Throws: ``BackendError`` when the map changed while it was read, or a page is not as the protocol has it.
-    package init(_ agent: String, pages: [JSONValue], asOf now: Int64, clockError: Int64 = 0)
+    init(_ agent: String, pages: [JSONValue], asOf now: Int64, clockError: Int64 = 0)
         throws(BackendError)
     {
         self.agent = agent
@@ -119,7 +119,7 @@ extension MapLayer {
     }
 
     /// Its entries as a router takes them; without those that this version does not know.
-    package var relocationEntries: [RelocationEntry] {
+    var relocationEntries: [RelocationEntry] {
         entries.compactMap { try? RelocationEntry($0.content, index: $0.number - 1) }
     }
 }

@@ -1,6 +1,6 @@
 public import Waypost
-package import WaypostMessages
-package import WaypostTools
+import WaypostMessages
+import WaypostTools
 
 /// What a document would change at agents that have the same routes and the same maps, found without sending it.
 public struct MapDiff: Sendable, Hashable {
@@ -70,7 +70,7 @@ public struct MapDiff: Sendable, Hashable {
     ///   - contract: What the agent opens; nil when it is not known.
     ///   - layers: What is in force.
     ///   - layer: The layer to which the document goes, by its name on the wire.
-    package init(
+    init(
         of document: MapDocument, digest: String, isPatch: Bool, to layer: String, over layers: [MapLayer],
         _ contract: RouterContract?
     ) {
@@ -119,7 +119,7 @@ public struct MapDiff: Sendable, Hashable {
     }
 
     /// Whether what is to be said is the same.
-    package func isSame(as other: MapDiff) -> Bool {
+    func isSame(as other: MapDiff) -> Bool {
         changes == other.changes && emptiedPatches == other.emptiedPatches
             && destinations == other.destinations && inactive == other.inactive && refusal == other.refusal
     }

@@ -44,7 +44,7 @@ public struct MapPlan: Sendable {
     public internal(set) var seesMembers = true
 
     /// Whether an agent has that name, or is in that group, as far as that can be seen.
-    package var isKnown: Bool { !members.isEmpty || !seesMembers }
+    var isKnown: Bool { !members.isEmpty || !seesMembers }
 
     /// That no agent has that name, or is in that group; nil when one has.
     package var absence: String? {

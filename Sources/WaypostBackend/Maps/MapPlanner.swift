@@ -1,23 +1,23 @@
 import Waypost
 import WaypostFleet
-package import WaypostMessages
+import WaypostMessages
 
 /// Finds out what a document would change.
-package struct MapPlanner {
+struct MapPlanner {
     /// How long retained documents are waited for.
     private static let limit = Duration.seconds(5)
 
     private let settings: BackendConfiguration
     private let audience: Audience
 
-    package init(_ settings: BackendConfiguration, for audience: Audience) {
+    init(_ settings: BackendConfiguration, for audience: Audience) {
         (self.settings, self.audience) = (settings, audience)
     }
 
     /// Reads what the broker keeps, and asks agents for what it does not.
     ///
     /// - Throws: ``BackendError`` when there is no broker.
-    package func plan(_ relocation: Relocation) async throws -> MapPlan {
+    func plan(_ relocation: Relocation) async throws -> MapPlan {
         let survey = try await MapSurvey.read(of: audience, settings, within: Self.limit)
         var plan = MapPlan(audience: audience)
         plan.seesMembers = survey.seesMembers
@@ -90,5 +90,5 @@ extension MapPlan {
 
 extension Audience {
     /// The level of a topic that stands for these agents.
-    package var agentFilter: String { if case .agent(let agent) = self { agent } else { "+" } }
+    var agentFilter: String { if case .agent(let agent) = self { agent } else { "+" } }
 }

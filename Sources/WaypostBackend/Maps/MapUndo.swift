@@ -1,7 +1,7 @@
 import Logging
 import MQTTLink
 public import Waypost
-package import WaypostMessages
+import WaypostMessages
 
 /// A map of the past as it is sent again, with the next revision.
 public struct MapUndo: Sendable {
@@ -26,12 +26,12 @@ public struct MapUndo: Sendable {
 }
 
 /// What the members of a group, or one agent, know of a layer.
-package struct LayerHistory: Sendable {
-    package let agent: String
+struct LayerHistory: Sendable {
+    let agent: String
     /// The newest first; the first one is in force unless it has an end.
-    package let revisions: [MapRevision]
+    let revisions: [MapRevision]
 
-    package init(_ agent: String, _ revisions: [MapRevision]) {
+    init(_ agent: String, _ revisions: [MapRevision]) {
         self.agent = agent
         self.revisions = revisions
     }
@@ -87,13 +87,13 @@ struct MapBefore: Equatable {
 }
 
 /// Finds the map before the one in force.
-package struct MapUndoer {
+struct MapUndoer {
     private let settings: BackendConfiguration
     private let audience: Audience
     private let reader: MapReader
     private let wait: ReplyWait
 
-    package init(
+    init(
         _ settings: BackendConfiguration, for audience: Audience, _ wait: ReplyWait
     ) {
         (self.settings, self.audience, self.wait) = (settings, audience, wait)
@@ -106,7 +106,7 @@ package struct MapUndoer {
     /// was refused, it is the map in force: so the broker keeps that again.
     ///
     /// - Throws: ``BackendError`` when it is not kept, or the members of a group have different ones.
-    package func undo(to revision: Int64? = nil) async throws -> MapUndo {
+    func undo(to revision: Int64? = nil) async throws -> MapUndo {
         let retained = try await retained()
         var undo =
             switch audience {
@@ -354,7 +354,7 @@ private struct SaidRevision: Hashable, Sendable {
 
 extension MapRevision {
     /// For people: `rev 41, in force since …`.
-    package var shown: String {
+    var shown: String {
         let name = revision.map { "rev \($0)" } ?? "the map \(digest.prefix(15))…"
         return until.map { "\(name), in force until \(Timestamp.local($0))" }
             ?? "\(name), in force since \(Timestamp.local(from))"

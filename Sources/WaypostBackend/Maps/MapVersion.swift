@@ -1,6 +1,6 @@
 public import Waypost
 import WaypostFleet
-package import WaypostMessages
+import WaypostMessages
 
 /// A document that is or was in force in a layer; times are by the agent's clock, in milliseconds since 1970.
 public struct MapVersion: Sendable, Hashable {
@@ -14,9 +14,9 @@ public struct MapVersion: Sendable, Hashable {
         public let changed: Int
     }
 
-    package let wire: MapRevision
+    let wire: MapRevision
 
-    package init(_ wire: MapRevision) { self.wire = wire }
+    init(_ wire: MapRevision) { self.wire = wire }
 
     /// `agent`, `patch`, or `@` and the name of a group.
     public var layer: String { wire.layer }
@@ -79,7 +79,7 @@ public struct KeptMap: Sendable, Hashable {
         return .object(members)
     }
 
-    package init(pages: [JSONValue]) throws(Failure) {
+    init(pages: [JSONValue]) throws(Failure) {
         guard let first = pages.first?["document"] else {
             throw Failure(.badField, "document is missing")
         }

@@ -1,5 +1,5 @@
 public import Waypost
-package import WaypostMessages
+import WaypostMessages
 
 extension Relocation {
     /// Its entries; nil when they can't be read, for instance because they are encrypted.
@@ -8,7 +8,7 @@ extension Relocation {
     /// The document, out of its envelope when it is signed; nil when it can't be read.
     ///
     /// Its signatures are not looked at.
-    package var document: MapDocument? {
+    var document: MapDocument? {
         guard var json = try? JSONValue(parsing: payload, limits: .trustedFile) else { return nil }
         if SignedEnvelope.isOne(json) {
             guard let envelope = try? SignedEnvelope(json) as SignedEnvelope,

@@ -129,7 +129,7 @@ public struct Relocation: Sendable, CustomStringConvertible {
     }
 
     /// Whether agents that have keys take no other.
-    package var isSigned: Bool {
+    var isSigned: Bool {
         (try? JSONValue(parsing: payload, limits: .trustedFile)).map { SignedEnvelope.isOne($0) } ?? false
     }
 
@@ -184,7 +184,7 @@ public struct Relocation: Sendable, CustomStringConvertible {
     }
 
     /// The layer under which agents report it.
-    package func layer(of audience: Audience) -> String {
+    func layer(of audience: Audience) -> String {
         switch (kind, audience) {
         case (.patch, _): "patch"
         case (.map, .agent): "agent"

@@ -1,5 +1,5 @@
 import MQTTLink
-package import WaypostMessages
+import WaypostMessages
 
 /// One relocation document and what agents say to it.
 package struct RelocationRequest {
@@ -12,7 +12,7 @@ package struct RelocationRequest {
     /// - Parameters:
     ///   - settings: Their signer signs the document before it is sent.
     ///   - allowed: Whether it may take the place of a newer one that the broker keeps.
-    package init(
+    init(
         _ relocation: Relocation, to audience: Audience, _ settings: BackendConfiguration, _ wait: ReplyWait,
         allowing allowed: Set<MapObjection.Kind>
     ) {

@@ -1,6 +1,6 @@
 public import Waypost
 import WaypostFleet
-package import WaypostMessages
+import WaypostMessages
 
 /// Where a URL leads at an agent; nothing was opened.
 public struct ResolvedRoute: Sendable, Hashable {
@@ -20,7 +20,7 @@ public struct ResolvedRoute: Sendable, Hashable {
 
     private let wire: ResolvedURL
 
-    package init(_ wire: ResolvedURL) { self.wire = wire }
+    init(_ wire: ResolvedURL) { self.wire = wire }
 
     /// - Throws: `Failure` naming the field that is not as the protocol has it.
     init(_ json: JSONValue) throws(Failure) { wire = try ResolvedURL(json) }

@@ -1,34 +1,34 @@
-package import Waypost
-package import WaypostMessages
+import Waypost
+import WaypostMessages
 
 /// Asks an agent where URLs lead; nothing is opened.
-package struct URLResolver {
+struct URLResolver {
     /// What an agent answered.
-    package struct Answer: Sendable {
+    struct Answer: Sendable {
         /// In the order of the URLs.
-        package var routes: [ResolvedRoute] = []
+        var routes: [ResolvedRoute] = []
         /// The maps under which all of it was answered; nil where another one came meanwhile, and from an older agent.
-        package var inForce: [AppliedMap.Layer]?
+        var inForce: [AppliedMap.Layer]?
     }
 
     private let settings: BackendConfiguration
     private let wait: ReplyWait
 
-    package init(_ settings: BackendConfiguration, _ wait: ReplyWait) {
+    init(_ settings: BackendConfiguration, _ wait: ReplyWait) {
         (self.settings, self.wait) = (settings.asking, wait)
     }
 
     /// The answers in the order of the URLs, of which there may be any number.
     ///
     /// - Throws: ``BackendError`` when the agent refuses, such as one of an older version, or does not answer.
-    package func resolve(
+    func resolve(
         _ urls: [String], parameters: [String: JSONValue] = [:], as caller: String? = nil, at agent: String
     ) async throws -> [ResolvedRoute] {
         try await answer(urls, parameters: parameters, as: caller, at: agent).routes
     }
 
     /// The same, and under which maps it was answered.
-    package func answer(
+    func answer(
         _ urls: [String], parameters: [String: JSONValue] = [:], as caller: String? = nil, at agent: String
     ) async throws -> Answer {
         let audience = Audience.agent(agent)

@@ -65,7 +65,7 @@ package struct RolloutAuditFile: Sendable {
     ///
     /// - Throws: ``BackendError`` of kind `invalid` when it can't be written, or when the file is that of another group:
     ///   one that has an entry of these, and another one besides, was this group's, and keeps what it has.
-    package mutating func begin(with entries: [[UInt8]]) throws(BackendError) {
+    mutating func begin(with entries: [[UInt8]]) throws(BackendError) {
         let isOurs = entries.contains { payload in
             RolloutAudit(bytes: payload).map { digests[$0.number] == RolloutAudit.digest(of: payload) }
                 ?? false
@@ -83,7 +83,7 @@ package struct RolloutAuditFile: Sendable {
     /// Takes what comes while a controller steers; returns when it is on the disk.
     ///
     /// - Returns: Why the file lacks some of the entries; nil when it has all.
-    package mutating func keep(_ entries: [[UInt8]]) -> BackendError? {
+    mutating func keep(_ entries: [[UInt8]]) -> BackendError? {
         for entry in entries {
             do throws(BackendError) { try saw(entry) } catch { conflict = conflict ?? error }
         }
@@ -94,7 +94,7 @@ package struct RolloutAuditFile: Sendable {
     /// Takes note of an entry that the broker has; what can't be read is none.
     ///
     /// - Throws: ``BackendError`` of kind `invalid` when the file has another one in its place.
-    package mutating func saw(_ payload: [UInt8]) throws(BackendError) {
+    mutating func saw(_ payload: [UInt8]) throws(BackendError) {
         guard let entry = RolloutAudit(bytes: payload), !payload.contains(Self.newline) else { return }
         guard let known = digests[entry.number] else { return waiting[entry.number] = payload }
         guard known == RolloutAudit.digest(of: payload) else {
@@ -108,7 +108,7 @@ package struct RolloutAuditFile: Sendable {
     /// Appends what was noted, in order; returns when it is on the disk.
     ///
     /// - Throws: ``BackendError`` of kind `invalid` when it can't be written; then it is tried again with the next one.
-    package mutating func flush() throws(BackendError) {
+    mutating func flush() throws(BackendError) {
         let entries = waiting.sorted { $0.key < $1.key }
         if entries.isEmpty { return }
         let file = try Self.opened(path, O_RDWR | O_CREAT)

@@ -1,7 +1,7 @@
 import MQTTLink
 import Waypost
-package import WaypostFleet
-package import WaypostMessages
+import WaypostFleet
+import WaypostMessages
 
 /// How a roll-out runs: begin, stages, promotion, take-back.
 extension RolloutDirector {
@@ -42,7 +42,7 @@ extension RolloutDirector {
     /// Begins, when all that the broker keeps was read.
     ///
     /// - Throws: ``BackendError`` of kind `notSent` when it can't be done.
-    package mutating func begin(_ order: Order, at now: Int64) throws(BackendError) {
+    mutating func begin(_ order: Order, at now: Int64) throws(BackendError) {
         clock.last = now
         clock.settles = now
         if options.lease.quiet == 0 { clock.mayWrite = true }
@@ -380,7 +380,7 @@ extension RolloutDirector {
     // MARK: Time
 
     /// Decides what the time and the evidence call for.
-    package mutating func advance(to now: Int64) {
+    mutating func advance(to now: Int64) {
         advanceClock(to: now)
         guard clock.isConnected, outcome == nil else { return }
         checkLease(at: now)
@@ -411,7 +411,7 @@ extension RolloutDirector {
         }
     }
 
-    package func gates(at now: Int64) -> [RolloutStatus.Gate] {
+    func gates(at now: Int64) -> [RolloutStatus.Gate] {
         guard let control else { return [] }
         return RolloutGates(
             evidence: evidence, fleet: fleet, control: control, options: options, now: now
@@ -532,11 +532,11 @@ extension RolloutDirector {
     // MARK: What it looks like
 
     /// What others can see of it: nil while the broker does not have the control document that it tells of.
-    package func publishedStatus(at now: Int64) -> RolloutStatus? {
+    func publishedStatus(at now: Int64) -> RolloutStatus? {
         isPending(groupTopics.control) ? nil : status(at: now)
     }
 
-    package func status(at now: Int64) -> RolloutStatus? {
+    func status(at now: Int64) -> RolloutStatus? {
         guard let control else { return nil }
         var status = RolloutStatus(control, group: group)
         status.holder = holder.name
@@ -564,7 +564,7 @@ extension RolloutDirector {
 
 extension RolloutStatus {
     /// What a control document alone says.
-    package init(_ control: RolloutControl, group: String) {
+    init(_ control: RolloutControl, group: String) {
         self.init(id: control.id, group: group, state: control.state.rawValue)
         base = control.base?.revision
         next = control.next.revision

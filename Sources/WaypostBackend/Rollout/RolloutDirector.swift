@@ -22,7 +22,7 @@ package struct RolloutDirector: Sendable {
         /// Chosen anew by each controller.
         package var nonce: String
 
-        package init(name: String, nonce: String) { (self.name, self.nonce) = (name, nonce) }
+        init(name: String, nonce: String) { (self.name, self.nonce) = (name, nonce) }
     }
 
     /// A document as the broker keeps it.
@@ -92,14 +92,14 @@ package struct RolloutDirector: Sendable {
     package internal(set) var control: RolloutControl? { didSet { fleet.select(control) } }
     package var fleet: RolloutFleet
     package var evidence: RolloutEvidence
-    package var trail = RolloutTrail()
+    var trail = RolloutTrail()
     /// Entries of the new map of which it was foretold that they have no effect somewhere; nil when no one looked.
     package var foreseen: Set<Int>?
     /// What is to be done, in this order.
     var pending: [Step] = []
     var state = RolloutState.reading
     /// The highest revision of the documents of those who may give orders: what a member says of itself steers no other.
-    package var highestRevision: Int64 = 0
+    var highestRevision: Int64 = 0
     var notices = RolloutNotices()
     var clock: Clock
     /// How many agents each stage chose.
@@ -143,7 +143,7 @@ package struct RolloutDirector: Sendable {
     /// - Parameters:
     ///   - salt: That of the roll-out: its id, unless it is repeated on purpose.
     ///   - wallOffset: What is added to the monotonic clock to have the time since 1970.
-    package init(
+    init(
         group: String, salt: String, topics: Topics, options: RolloutOptions, holder: Holder,
         wallOffset: Int64, at now: Int64
     ) {
@@ -159,7 +159,7 @@ package struct RolloutDirector: Sendable {
     }
 
     /// What must be subscribed to.
-    package static func filters(of group: String, _ topics: Topics) -> [String] {
+    static func filters(of group: String, _ topics: Topics) -> [String] {
         RolloutFleet.filters(topics) + [
             topics.map(of: .group(group)), topics.candidate(of: group), topics.rollout(of: group),
             topics.lease(of: group), topics.audits(of: group),
@@ -171,7 +171,7 @@ package struct RolloutDirector: Sendable {
     // MARK: What comes
 
     /// A message came.
-    package mutating func saw(_ message: MQTTMessage, at now: Int64) {
+    mutating func saw(_ message: MQTTMessage, at now: Int64) {
         switch message.topic {
         case groupTopics.map: sawMap(message, at: now)
         case groupTopics.candidate: kept.candidate = Document(message.payload)
@@ -287,12 +287,12 @@ package struct RolloutDirector: Sendable {
     }
 
     /// What the file of the audit lacks, and why; nil when it has all, or there is none.
-    package var unkept: String? { notices["file"] }
+    var unkept: String? { notices["file"] }
 
     /// What the file of the audit does not take; nil when it has all.
     ///
     /// It is no silence: the broker's part of the audit says so, too, once.
-    package mutating func auditIsUnkept(_ fault: String?, at now: Int64) {
+    mutating func auditIsUnkept(_ fault: String?, at now: Int64) {
         defer { assert(isConsistent) }
         let isNew = fault != nil && notices["file"] == nil
         notices["file"] = fault
@@ -361,7 +361,7 @@ package struct RolloutDirector: Sendable {
     }
 
     /// Canaries said where URLs lead; those that say nothing are not among them.
-    package mutating func resolved(_ answers: [CanaryAnswer]) {
+    mutating func resolved(_ answers: [CanaryAnswer]) {
         defer { assert(isConsistent) }
         if let control { evidence.canariesAnswered(answers, control.next) }
     }
@@ -369,7 +369,7 @@ package struct RolloutDirector: Sendable {
     // MARK: The connection
 
     /// The connection was lost.
-    package mutating func disconnected(at now: Int64) {
+    mutating func disconnected(at now: Int64) {
         defer { assert(isConsistent) }
         advanceClock(to: now)
         clock.isConnected = false
@@ -380,7 +380,7 @@ package struct RolloutDirector: Sendable {
     }
 
     /// There is a connection again, and what the broker keeps was read.
-    package mutating func reconnected(at now: Int64) {
+    mutating func reconnected(at now: Int64) {
         defer { assert(isConsistent) }
         advanceClock(to: now)
         clock.isConnected = true
@@ -439,13 +439,13 @@ package struct RolloutDirector: Sendable {
     /// What must be done next; nil while there is nothing to do.
     ///
     /// First the lease alone: whoever begins at the same time is seen before anything else is written.
-    package func nextStep() -> Step? {
+    func nextStep() -> Step? {
         guard clock.isConnected, let step = pending.first else { return nil }
         return clock.mayWrite || Self.isOf(step, groupTopics.lease) ? step : nil
     }
 
     /// A step was done: the broker has what was published.
-    package mutating func done(_ step: Step, at now: Int64) {
+    mutating func done(_ step: Step, at now: Int64) {
         if pending.first == step { pending.removeFirst() }
         guard case .publish(let message) = step, message.topic == groupTopics.control,
             let published = try? RolloutControl(message.payload)
@@ -458,7 +458,7 @@ package struct RolloutDirector: Sendable {
     }
 
     /// How a stage ended, once.
-    package mutating func takeEndOfStage() -> RolloutStatus? {
+    mutating func takeEndOfStage() -> RolloutStatus? {
         defer { assert(isConsistent) }
         defer { endOfStage = nil }
         return endOfStage
@@ -486,7 +486,7 @@ package struct RolloutDirector: Sendable {
     package var isConnected: Bool { clock.isConnected }
 
     /// Gives the lease up; nil when it has none, or another one has it.
-    package var release: MQTTMessage? {
+    var release: MQTTMessage? {
         if control == nil { return nil }
         if case .superseded = outcome { return nil }
         return MQTTMessage(topic: groupTopics.lease, payload: [], retain: true)
@@ -495,7 +495,7 @@ package struct RolloutDirector: Sendable {
     // MARK: Time
 
     /// Whether verdicts and times stand still: the network changes, and not the map.
-    package func isStandingStill(at now: Int64) -> Bool { standstill(at: now) != nil }
+    func isStandingStill(at now: Int64) -> Bool { standstill(at: now) != nil }
 
     func standstill(at now: Int64) -> String? {
         if !clock.isConnected { return "the controller has no connection" }

@@ -50,7 +50,7 @@ public struct RolloutPlan: Sendable {
     public var isClear: Bool { faults.isEmpty && objections.isEmpty }
 
     /// - Throws: ``BackendError`` of kind `notSent` when something speaks against it.
-    package func check() throws(BackendError) {
+    func check() throws(BackendError) {
         guard !isClear else { return }
         var error = BackendError(
             .notSent, "not begun: \((faults + objections.map(\.text)).joined(separator: "; "))")

@@ -2,7 +2,7 @@ import Logging
 import MQTTLink
 import Waypost
 package import WaypostFleet
-package import WaypostMessages
+import WaypostMessages
 
 /// Reads what the broker keeps of a group's roll-out.
 package struct RolloutReader: Sendable {
@@ -25,7 +25,7 @@ package struct RolloutReader: Sendable {
     /// The documents that are kept.
     ///
     /// - Throws: ``BackendError`` when there is no broker, or when it refuses to show them.
-    package func kept() async throws -> RolloutDirector.Kept {
+    func kept() async throws -> RolloutDirector.Kept {
         try await BackendSession.with(
             settings, required: [topics.rollout(of: group)], useful: Array(filters.dropFirst())
         ) { session in
@@ -46,7 +46,7 @@ package struct RolloutReader: Sendable {
     }
 
     /// Whether a lease is renewed within the time, or another one comes.
-    package func isRenewed(_ lease: RolloutLease, within limit: Duration) async throws -> Bool {
+    func isRenewed(_ lease: RolloutLease, within limit: Duration) async throws -> Bool {
         try await BackendSession.with(settings, required: [topics.lease(of: group)]) { session in
             let alarm = session.alarm(after: limit)
             defer { alarm.cancel() }
@@ -241,7 +241,7 @@ extension RolloutDirector.Kept {
     ///
     /// One that nobody steers and whose map lies where it is to be has done all that it can: only some agent has not
     /// said so, and a new roll-out must not wait for that one.
-    package var unfinished: RolloutControl? {
+    var unfinished: RolloutControl? {
         guard let control, !control.state.isOver else { return nil }
         let map: RolloutControl.MapID? =
             switch control.state {

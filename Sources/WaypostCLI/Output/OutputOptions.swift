@@ -56,7 +56,7 @@ extension CompletionKind {
 
 extension TimeSpan: ExpressibleByArgument {
     /// As it would be typed: the default in the help.
-    package var defaultValueDescription: String {
+    var defaultValueDescription: String {
         description.replacing(" min", with: "m").replacing(" ", with: "")
     }
 }

@@ -64,7 +64,7 @@ package struct ReadingShares: Sendable {
     }
 
     /// Whether an agent has sent more than is read of one.
-    package func isExceeded(by agent: String) -> Bool {
+    func isExceeded(by agent: String) -> Bool {
         [true, false].contains { shares[Key(agent: agent, isState: $0)]?.said != nil }
     }
 }

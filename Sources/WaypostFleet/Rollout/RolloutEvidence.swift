@@ -48,12 +48,12 @@ package struct RolloutEvidence: Sendable {
     /// For how long verdicts stood still.
     package var standstill: Int64 = 0
     /// Failures of those with the candidate against those without.
-    package private(set) var comparison = FailureComparison()
+    private(set) var comparison = FailureComparison()
     /// The same by agent.
     private(set) var cohort = Failures()
     private var control = Failures()
     /// The product of the e-values of the stages before.
-    package private(set) var earlier = 1.0
+    private(set) var earlier = 1.0
     /// Agents that did not find, or may not open, a URL that the candidate touches, and when they last said so.
     private(set) var notFound: [String: Int64] = [:]
     /// What agents counted: by agent, since the stage began.

@@ -14,9 +14,9 @@ package struct RolloutMember: Sendable {
         package var place: RolloutReport.Place
         package var reason: RolloutReport.Reason
         /// Whether the candidate is chosen here and is not there yet.
-        package var needsCandidate: Bool
+        var needsCandidate: Bool
 
-        package static func base(_ reason: RolloutReport.Reason, needsCandidate: Bool = false) -> Choice {
+        static func base(_ reason: RolloutReport.Reason, needsCandidate: Bool = false) -> Choice {
             Choice(
                 isCandidateInForce: false, place: .base, reason: reason, needsCandidate: needsCandidate)
         }
@@ -137,7 +137,7 @@ package struct RolloutMember: Sendable {
     }
 
     /// Whether nothing was heard for longer than the document says, and that means going back.
-    package func isSilent(at now: Int64) -> Bool {
+    func isSilent(at now: Int64) -> Bool {
         guard let control, control.silent == .revert, let hold = control.hold else { return false }
         return now - heard > hold
     }
@@ -188,7 +188,7 @@ extension RolloutMember {
     }
 
     /// What was stored; nothing when that can't be read.
-    package mutating func restore(_ text: String, at now: Int64) {
+    mutating func restore(_ text: String, at now: Int64) {
         defer { assert(isConsistent) }
         guard let json = try? JSONValue(parsing: Array(text.utf8), limits: .trustedFile),
             let document = json["control"], let control = try? RolloutControl(document),

@@ -51,7 +51,7 @@ package enum RolloutState: Sendable, Hashable {
     // MARK: What it is
 
     /// Whether nothing more is decided.
-    package var isOver: Bool {
+    var isOver: Bool {
         switch self {
         case .ending, .ended: true
         default: false

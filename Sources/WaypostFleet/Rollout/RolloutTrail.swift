@@ -188,7 +188,7 @@ public struct RolloutHistory: Sendable, Hashable {
 
     package static let unreadable = "an entry of the audit can't be read"
 
-    package static func twice(_ number: Int64) -> String {
+    static func twice(_ number: Int64) -> String {
         "there are two entries \(number) with different content"
     }
 

@@ -43,7 +43,7 @@ extension Command {
 
 extension Command.Operation {
     /// The `type` of the command.
-    package var type: String {
+    var type: String {
         switch self {
         case .open: "open"
         case .call: "call"

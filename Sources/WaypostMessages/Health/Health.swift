@@ -111,7 +111,7 @@ package struct Health: Sendable, Hashable {
         set { self["limits"] = newValue }
     }
     /// What is left out, because the broker does not accept messages of that size.
-    package var omitted: [String] {
+    var omitted: [String] {
         get { self["omitted"] ?? [] }
         set { self["omitted"] = newValue }
     }

@@ -68,7 +68,7 @@ package struct HealthCheck: Sendable, Hashable {
     }
 
     /// `ok` is for older readers, which know no third state.
-    package var json: JSONValue {
+    var json: JSONValue {
         var members: [String: JSONValue] = [
             "name": .string(name), "state": .string(state.rawValue), "ok": .bool(state != .failed),
             "detail": .string(detail),
@@ -81,7 +81,7 @@ package struct HealthCheck: Sendable, Hashable {
 
 extension [HealthCheck] {
     /// `red` when one failed, `unknown` when one is not known, else `green`.
-    package var status: String {
+    var status: String {
         contains { $0.state == .failed } ? "red" : contains { $0.state == .unknown } ? "unknown" : "green"
     }
 }

@@ -4,10 +4,10 @@
 /// of forty letters. This one is at all its places at once. It has what that allows: literals, `.`, classes, `\d \w \s
 /// \b` and their opposites, `^ $`, groups, alternatives, `* + ? {2,5}`, and `(?i)` for any case; no references back to a
 /// group, and no looking ahead or behind. What they mean is what they mean in JavaScript.
-package struct RegularExpression: Sendable {
+struct RegularExpression: Sendable {
     /// Why a text is none.
-    package struct Fault: Error {
-        package let detail: String
+    struct Fault: Error {
+        let detail: String
     }
 
     /// What holds at a place between two characters.
@@ -34,7 +34,7 @@ package struct RegularExpression: Sendable {
     private var work = 0
 
     /// - Throws: ``Fault`` for what is no expression, uses what is not there, or is too long.
-    package init(_ text: String) throws(Fault) {
+    init(_ text: String) throws(Fault) {
         var parser = Parser(text)
         try add(parser.expression())
         steps.append(.match)
@@ -132,7 +132,7 @@ package struct RegularExpression: Sendable {
     }
 
     /// Whether a part of the text fits.
-    package func isIn(_ text: String) -> Bool {
+    func isIn(_ text: String) -> Bool {
         var (here, there) = (Places(steps.count), Places(steps.count))
         var scalars = text.unicodeScalars.makeIterator()
         var next = scalars.next()

@@ -34,7 +34,7 @@ package struct TextPattern: Sendable {
     }
 
     /// Whether it is a regular expression: an agent evaluates none.
-    package var isExpression: Bool {
+    var isExpression: Bool {
         if case .expression = wanted { true } else { false }
     }
 

@@ -79,7 +79,7 @@ package struct RolloutControl: Sendable, Hashable {
     /// The most bytes of what is said to people in a document.
     package static let maximumWhy = 1_000
     /// The most orders that a document voids.
-    package static let maximumVoided = 8
+    static let maximumVoided = 8
     /// A day: nothing is delayed or held longer, in milliseconds.
     package static let longest: Int64 = 86_400_000
 

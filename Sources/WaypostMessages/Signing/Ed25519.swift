@@ -24,7 +24,7 @@ package struct VerifyingKey: Sendable, Hashable {
     }
 
     /// Whether the signature is this key's over the message.
-    package func verifies(_ signature: [UInt8], of message: [UInt8]) -> Bool {
+    func verifies(_ signature: [UInt8], of message: [UInt8]) -> Bool {
         guard let key = EVP_PKEY_new_raw_public_key(EVP_PKEY_ED25519, nil, bytes, bytes.count) else {
             return false
         }
@@ -69,7 +69,7 @@ package struct SigningKey: Sendable {
     }
 
     /// The signature over a message: 64 bytes; nil when OpenSSL refuses.
-    package func signature(of message: [UInt8]) -> [UInt8]? {
+    func signature(of message: [UInt8]) -> [UInt8]? {
         guard let key = EVP_PKEY_new_raw_private_key(EVP_PKEY_ED25519, nil, seed, seed.count) else {
             return nil
         }

@@ -65,7 +65,7 @@ package struct SignedEnvelope: Sendable, Hashable {
     }
 
     /// What is signed: DSSE's pre-authentication encoding of type and payload.
-    package var signedBytes: [UInt8] {
+    var signedBytes: [UInt8] {
         let type = Array(payloadType.utf8)
         return Array("DSSEv1 \(type.count) ".utf8) + type + Array(" \(payload.count) ".utf8) + payload
     }
@@ -135,7 +135,7 @@ package struct TrustedKeys: Sendable {
     /// - Throws: ``Failure``: 422 when there are more signatures than twice the threshold, before any is verified;
     ///   401 `BAD_SIGNATURE` when the good ones are too few.
     @discardableResult
-    package func check(_ envelope: SignedEnvelope) throws(Failure) -> Set<VerifyingKey> {
+    func check(_ envelope: SignedEnvelope) throws(Failure) -> Set<VerifyingKey> {
         guard arePinned else { return [] }
         guard envelope.signatures.count <= 2 * threshold else {
             throw Failure(

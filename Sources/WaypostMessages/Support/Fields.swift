@@ -6,7 +6,7 @@ package struct Fields: Sendable {
     package static let largestInteger: Int64 = 9_007_199_254_740_991
     /// A number moved to the nearest that every JSON implementation reads exactly: a sum or a difference of two, or a
     /// thousand times one, then still fits.
-    package static func bounded(_ number: Int64) -> Int64 {
+    static func bounded(_ number: Int64) -> Int64 {
         min(max(number, -largestInteger), largestInteger)
     }
 
@@ -80,13 +80,13 @@ package struct Fields: Sendable {
     /// Checks `v`, the version of the protocol; absent means ours.
     ///
     /// - Throws: ``Failure`` 505 naming the supported version.
-    package func checkVersion() throws(Failure) {
+    func checkVersion() throws(Failure) {
         guard let version = try integer("v"), version != Version.wireProtocol else { return }
         throw Failure(
             .version, "protocol version \(version) is not supported; supported: \(Version.wireProtocol)")
     }
 
-    package func mismatch(_ name: String, _ expected: String, _ found: JSONValue) -> Failure {
+    func mismatch(_ name: String, _ expected: String, _ found: JSONValue) -> Failure {
         Failure(.badField, "\(name) must be \(expected); found \(found.kind)")
     }
 }

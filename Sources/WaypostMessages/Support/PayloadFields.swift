@@ -91,18 +91,18 @@ package struct PayloadFields: ~Copyable {
     package var isReading: Bool { direction == .reading || direction == .naming }
 
     /// What came as a field; nil also when it is written.
-    package subscript(_ name: StaticString) -> JSONValue? { source[name.description] }
+    subscript(_ name: StaticString) -> JSONValue? { source[name.description] }
 
     /// Refuses what is read.
-    package mutating func refuse(_ detail: String) { refuse(Failure(.badField, detail)) }
+    mutating func refuse(_ detail: String) { refuse(Failure(.badField, detail)) }
 
     /// Refuses what is read, for what another reader found.
-    package mutating func refuse(_ failure: Failure) { self.failure = self.failure ?? failure }
+    mutating func refuse(_ failure: Failure) { self.failure = self.failure ?? failure }
 
     // MARK: Values
 
     /// A field that must be there.
-    package mutating func required<Value: FieldValue>(
+    mutating func required<Value: FieldValue>(
         _ name: StaticString, _ value: inout Value, in range: ClosedRange<Int64>? = nil
     ) {
         guard isReading else { return put(name, value.field) }
@@ -139,7 +139,7 @@ package struct PayloadFields: ~Copyable {
     }
 
     /// One of some words; one that is not known leaves the value as it is.
-    package mutating func word<Word: RawRepresentable<String>>(
+    mutating func word<Word: RawRepresentable<String>>(
         _ name: StaticString, _ value: inout Word, isRequired: Bool = true
     ) {
         var text = isReading ? nil : Optional(value.rawValue)
@@ -149,7 +149,7 @@ package struct PayloadFields: ~Copyable {
     }
 
     /// A code, by its number; ``name(of:)`` is the other half.
-    package mutating func code(_ code: inout Code) {
+    mutating func code(_ code: inout Code) {
         var number = code.number
         required("code", &number)
         code = Code(number: number, name: code.name)
@@ -163,12 +163,12 @@ package struct PayloadFields: ~Copyable {
     }
 
     /// What is written for others and follows from the rest.
-    package mutating func written(_ name: StaticString, _ value: @autoclosure () -> JSONValue) {
+    mutating func written(_ name: StaticString, _ value: @autoclosure () -> JSONValue) {
         if !isReading { put(name, value()) }
     }
 
     /// All other fields, as one object.
-    package mutating func others(_ object: inout JSONValue, than names: Set<String>) {
+    mutating func others(_ object: inout JSONValue, than names: Set<String>) {
         if isReading {
             object = .object((source.json.objectValue ?? [:]).filter { !names.contains($0.key) })
         } else if direction == .building {
@@ -183,7 +183,7 @@ package struct PayloadFields: ~Copyable {
     // MARK: Parts
 
     /// A part that must be there.
-    package mutating func required<Part: Payload>(_ name: StaticString, _ part: inout Part) {
+    mutating func required<Part: Payload>(_ name: StaticString, _ part: inout Part) {
         var found = isReading ? nil : Optional(part)
         optional(name, &found)
         if let found { part = found } else { refuse("\(name) is missing") }
@@ -207,7 +207,7 @@ package struct PayloadFields: ~Copyable {
     /// Parts in their order.
     ///
     /// - Parameter whenEmpty: whether it is written when there is none.
-    package mutating func list<Part: Payload>(
+    mutating func list<Part: Payload>(
         _ name: StaticString, _ parts: inout [Part], whenEmpty: Bool = true
     ) {
         if isReading {

@@ -46,7 +46,7 @@ public struct RouterContract: Sendable, Hashable {
         /// Whether the program may change each URL before anything else, which no document says in advance.
         package var hasHooks = false
 
-        package init(_ configuration: RouterConfiguration = RouterConfiguration(), hasHooks: Bool = false) {
+        init(_ configuration: RouterConfiguration = RouterConfiguration(), hasHooks: Bool = false) {
             dialect = configuration.dialect
             ignoresCase = configuration.ignoresCase
             webPath = configuration.webPath?.rawValue
@@ -79,7 +79,7 @@ public struct RouterContract: Sendable, Hashable {
         }
 
         /// Reads the settings; what is absent or not known is as usual.
-        package init(_ json: JSONValue?) {
+        init(_ json: JSONValue?) {
             self.init()
             if let known = json?["dialect"]?.stringValue.flatMap({ Dialect(name: $0) }) { dialect = known }
             if let host = json?["host"]?.stringValue, dialect == .reerRouter {

@@ -24,7 +24,7 @@ public struct RouteExport: Sendable, Hashable {
         public var target: String
 
         /// A redirect by its ends.
-        package init(origin: String, target: String) {
+        init(origin: String, target: String) {
             self.origin = origin
             self.target = target
         }
@@ -36,7 +36,7 @@ public struct RouteExport: Sendable, Hashable {
     package var redirects: [Redirect]
 
     /// An export of these.
-    package init(routes: [RouteDescription], redirects: [Redirect] = []) {
+    init(routes: [RouteDescription], redirects: [Redirect] = []) {
         self.routes = routes
         self.redirects = redirects
     }
