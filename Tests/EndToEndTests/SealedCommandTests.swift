@@ -94,7 +94,7 @@ struct SealedCommandTests {
                 -> SealedCommand
             {
                 try agent.seal(
-                    .call("ClockService", "sleep", [time]),
+                    .call("ClockService", "sleep", [.int(Int64(time))]),
                     SendOptions(id: id, lifetime: .seconds(lifetime), lane: lane))
             }
             let (nap, late) = (try seal("nap", "busy", 290_000), try seal("late", "busy", for: 1))
