@@ -78,8 +78,8 @@ package struct LoneMarks {
 
     package init() {}
 
-    /// Whether the next scalar of the text is such a mark.
-    package mutating func isNext(_ scalar: Unicode.Scalar) -> Bool {
+    /// Takes the next scalar of the text; whether it is such a mark.
+    package mutating func take(_ scalar: Unicode.Scalar) -> Bool {
         guard scalar.isMark else {
             (before, count) = (scalar, 0)
             return false
@@ -126,7 +126,7 @@ extension StringProtocol {
         var before: Unicode.Scalar?
         var rest = unicodeScalars[...]
         while let scalar = rest.popFirst() {
-            let isLone = lone.isNext(scalar)
+            let isLone = lone.take(scalar)
             let isUnseen = scalar.isUnseen && !scalar.isSeen(after: before, before: rest.first)
             if isLone || isUnseen, !isKept(scalar) {
                 text += escape(scalar)

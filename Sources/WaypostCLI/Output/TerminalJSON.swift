@@ -12,7 +12,7 @@ enum TerminalJSON {
         bytes.reserveCapacity(json.count + 16)
         var lone = LoneMarks()
         for scalar in String(decoding: json, as: UTF8.self).unicodeScalars {
-            let isLone = lone.isNext(scalar)
+            let isLone = lone.take(scalar)
             switch scalar {
             case "\n": bytes.append(UInt8(ascii: "\n"))
             case "\0"..<" ": bytes.append(UInt8(ascii: " "))
