@@ -7,9 +7,10 @@ package struct Heap<Element: Comparable & Sendable>: Sendable {
     package var first: Element? { elements.first }
     var count: Int { elements.count }
     /// Whether none of the next ones is less than the first.
-    var isConsistent: Bool { elements.dropFirst().prefix(2).allSatisfy { $0 >= elements[0] } }
+    private var isConsistent: Bool { elements.dropFirst().prefix(2).allSatisfy { $0 >= elements[0] } }
 
     package mutating func insert(_ element: Element) {
+        defer { assert(isConsistent) }
         elements.append(element)
         var place = elements.count - 1
         while place > 0, elements[place] < elements[(place - 1) / 2] {
@@ -20,6 +21,7 @@ package struct Heap<Element: Comparable & Sendable>: Sendable {
 
     /// Takes the first one, when it is one of these.
     package mutating func popFirst(where isWanted: (Element) -> Bool) -> Element? {
+        defer { assert(isConsistent) }
         guard let first = elements.first, isWanted(first) else { return nil }
         elements.swapAt(0, elements.count - 1)
         elements.removeLast()
@@ -36,6 +38,7 @@ package struct Heap<Element: Comparable & Sendable>: Sendable {
     }
 
     mutating func removeAll(where isUnwanted: (Element) -> Bool) {
+        defer { assert(isConsistent) }
         elements.removeAll(where: isUnwanted)
         // An array in order is a heap.
         elements.sort()

@@ -23,10 +23,8 @@ package struct TimerQueue {
     /// The entries in memory.
     package var entries: Int { heap.count }
 
-    /// Whether each call has its entry, and the next one is in front.
-    private var isConsistent: Bool {
-        heap.count >= bodies.count && heap.isConsistent
-    }
+    /// Whether each call has its entry.
+    private var isConsistent: Bool { heap.count >= bodies.count }
 
     /// Adds a call; `wakes` is whether it comes before all others.
     package mutating func add(_ body: @escaping Body, at time: UInt64) -> (UInt64, wakes: Bool) {

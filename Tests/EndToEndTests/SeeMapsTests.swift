@@ -22,6 +22,15 @@ struct SeeMapsTests {
             ["relocate", "--file", file.path] + options, environment: ["WAYPOST_BROKER": site.broker.url])
     }
 
+    /// A site whose agent has the first map in force.
+    private func siteWithMap() async throws -> Site<RunningAgent> {
+        let site = try await Site.open()
+        let sent = try await send(Self.first, to: site, "--agent", "k1", "--allow-inactive")
+        #expect(sent.status == 0, "\(sent)")
+        #expect(contains(sent.output, "applied: 2 active, 1 inactive on k1 (map rev 1)"), "\(sent.output)")
+        return site
+    }
+
     private func contains(_ lines: [String], _ parts: String...) -> Bool {
         lines.contains { line in parts.allSatisfy(line.contains) }
     }
@@ -29,10 +38,7 @@ struct SeeMapsTests {
     @Test func `map shows each entry with its layer, its state and why, and which acts on a URL`()
         async throws
     {
-        let site = try await Site.open()
-        let sent = try await send(Self.first, to: site, "--agent", "k1", "--allow-inactive")
-        #expect(sent.status == 0, "\(sent)")
-        #expect(contains(sent.output, "applied: 2 active, 1 inactive on k1 (map rev 1)"), "\(sent.output)")
+        let site = try await siteWithMap()
         _ = try await site.run(
             "relocate", "--agent", "k1", "--from", "scheme://router/demo", "--to", "scheme://router/orders")
         let map = try await site.run("map", "--agent", "k1", "--at", "scheme://router/demo")
@@ -54,8 +60,7 @@ struct SeeMapsTests {
     }
 
     @Test func `resolve asks the agent, and a deleted path says by which entry`() async throws {
-        let site = try await Site.open()
-        _ = try await send(Self.first, to: site, "--agent", "k1", "--allow-inactive")
+        let site = try await siteWithMap()
         let found = try await site.run("resolve", "scheme://router/demo?id=2", "--agent", "k1")
         #expect(found.status == 0, "\(found)")
         #expect(contains(found.output, "route", "scheme://router/demo1"))
@@ -83,8 +88,7 @@ struct SeeMapsTests {
 
     @Test func `undo sends the map before with the next rev, and a second one takes that back`() async throws
     {
-        let site = try await Site.open()
-        _ = try await send(Self.first, to: site, "--agent", "k1", "--allow-inactive")
+        let site = try await siteWithMap()
         _ = try await send(Self.second, to: site, "--agent", "k1", "--yes")
         func route(_ url: String) async throws -> String? {
             let ending = try await site.run("resolve", url, "--agent", "k1", "--json")
@@ -207,8 +211,7 @@ struct SeeMapsTests {
     }
 
     @Test func `a dry run and a diff say what would change, and change nothing`() async throws {
-        let site = try await Site.open()
-        _ = try await send(Self.first, to: site, "--agent", "k1", "--allow-inactive")
+        let site = try await siteWithMap()
         let dry = try await send(Self.second, to: site, "--agent", "k1", "--dry-run")
         #expect(dry.status == 0, "\(dry)")
         #expect(contains(dry.output, "k1: entries -2 ~1"), "\(dry.output)")
@@ -252,8 +255,7 @@ struct SeeMapsTests {
     }
 
     @Test func `on a terminal it asks, and no is no`() async throws {
-        let site = try await Site.open()
-        _ = try await send(Self.first, to: site, "--agent", "k1", "--allow-inactive")
+        let site = try await siteWithMap()
         let file = try ScratchFile(Self.second, name: "map.json")
         let environment = ["WAYPOST_BROKER": site.broker.url]
         let refused = try TerminalSession(

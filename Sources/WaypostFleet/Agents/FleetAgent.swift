@@ -20,7 +20,7 @@ package struct FleetAgent: Sendable {
     /// How much of its health is read: every agent publishes it twice a minute.
     package enum Reading: Sendable {
         case whole
-        /// Whether it is red, by its bytes; as a whole where that may tell that the agent is there.
+        /// Whether it is red, by its bytes.
         case status
         /// The same, and its groups: they are those of a process, so all of its health is read once for each.
         case statusAndGroups
@@ -38,7 +38,7 @@ package struct FleetAgent: Sendable {
     /// Whether it has spoken of late: it is there, though the broker keeps no state of it.
     private var hasSpoken = false
     private var unread: Documents = []
-    /// The connection on which the health was written that was read as a whole.
+    /// The connection on which its health was written, as far as that is believed.
     private var healthEpoch: Int64?
 
     private struct Documents: OptionSet {
@@ -80,7 +80,8 @@ package struct FleetAgent: Sendable {
         if !message.isRetained, content != .state { hasSpoken = true }
         switch content {
         case .state: return noted(.state, takeState(message, at: now))
-        case .health: return noted(.health, reads(reading) ? takeHealth(message) : takeStatus(message))
+        case .health:
+            return noted(.health, reads(reading) ? takeHealth(message, reading) : takeStatus(message))
         case .applied:
             let applied = message.json.flatMap { json in (try? AppliedMap(json)).map { ($0, json) } }
             return noted(.applied, applied.map { .applied($0, $1) } ?? .unreadable)
@@ -114,9 +115,8 @@ package struct FleetAgent: Sendable {
     private func reads(_ reading: Reading) -> Bool {
         switch reading {
         case .whole: true
-        // Health of a later connection tells that a will is a late one.
-        case .status: state.map { !$0.isOnline } ?? (groups == nil)
-        case .statusAndGroups: !areGroupsNew || state?.isOnline == false
+        case .status: false
+        case .statusAndGroups: !areGroupsNew
         }
     }
 
@@ -127,11 +127,14 @@ package struct FleetAgent: Sendable {
         return .health(nil)
     }
 
-    private mutating func takeHealth(_ message: SeenMessage) -> News {
+    private mutating func takeHealth(_ message: SeenMessage, _ reading: Reading) -> News {
         guard let json = message.json, json.objectValue != nil else { return .unreadable }
         let health = Health(json)
-        (groups, isRed) = (health.groups, health.status == "red")
-        (healthEpoch, areGroupsNew) = (health.epoch, true)
+        // One that does not say its groups says nothing of them.
+        if groups == nil || json["groups"] != nil { groups = health.groups }
+        (isRed, areGroupsNew) = (health.status == "red", true)
+        // Whoever names a number beyond all others would never be gone: no roll-out waits for that.
+        if reading == .whole { healthEpoch = health.epoch }
         return .health(health)
     }
 

@@ -53,12 +53,6 @@ package struct Roster: Sendable {
             known.takeBackState(of: before.known)
             (stateJSON, weights.state) = (before.stateJSON, before.weights.state)
         }
-
-        /// False when it is known no more.
-        fileprivate mutating func loseState() -> Bool {
-            (stateJSON, weights.state) = (nil, 0)
-            return known.loseState()
-        }
     }
 
     package let topics: Topics
@@ -95,8 +89,8 @@ package struct Roster: Sendable {
     package mutating func saw(_ message: SeenMessage, now: Int64) {
         guard let (agent, content) = topics.outbound(message.topic) else { return }
         guard !message.payload.isEmpty else {
-            // Someone removed it, see ``RetiredAgent``.
-            if content == .state { stateVanished(of: agent) }
+            // Someone removed it, see ``RetiredAgent``; one that is there comes back with what it says next.
+            if content == .state { bytes -= members.removeValue(forKey: agent)?.weight ?? 0 }
             return
         }
         let before = members[agent]
@@ -145,14 +139,6 @@ package struct Roster: Sendable {
             bytes += (members[agent]?.weight ?? 0) - member.weight
             return true
         }
-    }
-
-    private mutating func stateVanished(of agent: String) {
-        guard var member = members[agent] else { return }
-        bytes -= member.weight
-        let isKnown = member.loseState()
-        members[agent] = isKnown ? member : nil
-        if isKnown { bytes += member.weight }
     }
 
     /// Takes the health with which an agent has answered a ping.
