@@ -33,7 +33,7 @@ import Testing
         let entry = RelocationEntry(
             .replace(origin: "app://a/**", target: "app://b"), except: ["app://a/x", "app://a/y"],
             when: ["labels": ["region": "us"]])
-        #expect(entry.text.contains("when") && entry.text.hasSuffix(", except app://a/x, app://a/y"))
+        #expect(entry.text.contains("when") && entry.text.contains(", except app://a/x, app://a/y"))
     }
 
     /// Origins that take the same URLs, each written in several ways.

@@ -93,7 +93,7 @@ public struct RelocationEntry: Sendable, Hashable {
     /// What it does, where it does not and when, for people: `scheme://a → scheme://b, except scheme://a/help`.
     package var text: String {
         let more =
-            (except.isEmpty ? "" : ", except \(except.joined(separator: " "))")
+            (except.isEmpty ? "" : ", except \(except.joined(separator: ", "))")
             + (when.map { ", when \($0.text)" } ?? "")
         return switch kind {
         case .replace(let origin, let target), .reset(let origin, let target?): "\(origin) → \(target)\(more)"
