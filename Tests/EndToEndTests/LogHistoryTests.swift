@@ -93,7 +93,7 @@ struct LogHistoryTests {
             to: "waypost/v1/k9/reply/\(sender)")
         let ending = try await command.ending()
         #expect(ending.status == 0)
-        #expect(ending.output == ["E/T       (    0): line 777"])
+        #expect(ending.output == ["E/T       (    -): line 777"])
         #expect(
             ending.errorLines == [
                 "--- k9 runs an older version and sends only its newest 500 events; its events before seq 501 "

@@ -74,8 +74,8 @@ struct NewerAgentTests {
         try await backend.publish(
             #"{"id":"f1","type":"fail","code":599,"name":"NEW_THING","where":"cellar","detail":"wet","last":5}"#,
             to: "waypost/v1/k9/fail")
-        try await failures.printed("E/Fail    (    0): 599 NEW_THING in cellar: wet")
-        try await logcat.printed("E/Fail    (    0): 599 NEW_THING in cellar: wet")
+        try await failures.printed("E/Fail    (    -): 599 NEW_THING in cellar: wet")
+        try await logcat.printed("E/Fail    (    -): 599 NEW_THING in cellar: wet")
         try await backend.publish(
             #"{"t":1795216999123,"l":"N","tag":"Router","boot":"B","seq":1,"pid":71,"tid":72,"msg":"notable"}"#,
             to: "waypost/v1/k9/log/n")
