@@ -131,6 +131,7 @@ has() {
     chromium-driver) command -v chromedriver ;;
     node-typescript) command -v tsc ;;
     nodejs) command -v node ;;
+    nginx-light) command -v nginx || [ -x /usr/sbin/nginx ] ;;
     dpkg-dev) command -v dpkg-buildpackage ;;
     debhelper) command -v dh ;;
     binutils) command -v strip ;;
