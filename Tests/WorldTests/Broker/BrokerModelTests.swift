@@ -42,12 +42,12 @@ struct BrokerModelTests {
             #expect(script.model.backlog(of: "c") == 0)
             // From here on it may come at any moment: nothing is compared before it was seen.
             try await script.end("a", isGoodbye: false, isQuiet: false)
-            try await script.passed(1_000, until: "Sending PUBLISH to c (d0, q1, r0, m1, 'w/1', ... (5 bytes))")
+            try await script.passed(1_000, until: "Sending PUBLISH to c (d0, q1, r0, m1, 'w/1'")
             #expect(script.model.backlog(of: "c") == 1)
             let atEnd = BrokerModel.Will(message: message("w/2", "at its end"), delay: 3_600_000)
             try script.connect("b", .init(expiry: 1_000, will: atEnd))
             try await script.end("b", isGoodbye: false, isQuiet: false)
-            try await script.passed(1_000, until: "Sending PUBLISH to c (d0, q1, r0, m2, 'w/2', ... (10 bytes))")
+            try await script.passed(1_000, until: "Sending PUBLISH to c (d0, q1, r0, m2, 'w/2'")
             #expect(script.model.backlog(of: "c") == 2)
             try script.connect("b", .init(expiry: 0))
         }
