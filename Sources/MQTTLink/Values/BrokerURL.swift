@@ -55,7 +55,9 @@ public struct BrokerURL: Sendable, Hashable, CustomStringConvertible {
     }
 
     /// The same text for all that are equal.
-    package var compared: String { "\(transport) \(comparedHost) \(port)" }
+    package var compared: String {
+        BrokerURL(host: comparedHost, port: port, transport: transport).description
+    }
 
     private var comparedHost: String {
         guard transport != .unix else { return host }
