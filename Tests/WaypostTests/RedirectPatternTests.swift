@@ -61,7 +61,7 @@ import Testing
             when: ["labels": ["region": "eu"]])
         #expect(
             entry.text
-                == #"app://a/** → app://b/**, except app://a/help app://a/x/**, when {"labels":{"region":"eu"}}"#
+                == #"app://a/** → app://b/**, except app://a/help, app://a/x/**, when {"labels":{"region":"eu"}}"#
         )
     }
 
