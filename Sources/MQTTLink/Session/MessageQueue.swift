@@ -22,7 +22,10 @@ package final class MessageQueue: Sendable {
         var removed = 0
         var dropped = 0
         /// For each alarm the number of messages before it.
-        var alarms: [Int] = []
+        var alarms: [(place: Int, id: UInt64?)] = []
+        /// Those that may still come, and are not called off.
+        var armed: Set<UInt64> = []
+        var lastID: UInt64 = 0
         var reader: Reader?
         var isFinished = false
 
@@ -60,7 +63,30 @@ package final class MessageQueue: Sendable {
 
     /// Has the reader get an alarm after the messages that are here now.
     package func alarm() {
-        change { state in if !state.isFinished { state.alarms.append(state.removed + state.count) } }
+        change { $0.alarm(nil) }
+    }
+
+    /// The number of an alarm that may be called off: then the reader gets it no more, whether it was called before or is
+    /// called afterwards.
+    package func arm() -> UInt64 {
+        state.withLock { state in
+            state.lastID += 1
+            state.armed.insert(state.lastID)
+            return state.lastID
+        }
+    }
+
+    /// The same as ``alarm()``, once, unless that one was called off.
+    package func alarm(_ id: UInt64) {
+        change { state in if state.armed.contains(id) { state.alarm(id) } }
+    }
+
+    /// From now on nobody gets that alarm.
+    package func callOff(_ id: UInt64) {
+        state.withLock { state in
+            state.armed.remove(id)
+            state.alarms.removeAll { $0.id == id }
+        }
     }
 
     /// Lets the reader read what is here, and then end.
@@ -101,6 +127,10 @@ package final class MessageQueue: Sendable {
 }
 
 extension MessageQueue.State {
+    fileprivate mutating func alarm(_ id: UInt64?) {
+        if !isFinished { alarms.append((removed + count, id)) }
+    }
+
     fileprivate mutating func removeFirst() -> MQTTMessage {
         let (message, size) = waiting[first]
         // The message itself goes now, its place when half of the array is such places.
@@ -117,8 +147,9 @@ extension MessageQueue.State {
 
     /// What the reader gets now: an event, `nil` at the end; nothing when it has to wait.
     fileprivate mutating func next() -> MessageQueue.Event?? {
-        if let alarm = alarms.first, alarm <= removed {
+        if let alarm = alarms.first, alarm.place <= removed {
             alarms.removeFirst()
+            if let id = alarm.id { armed.remove(id) }
             return .alarm
         }
         if count > 0 { return .message(removeFirst()) }

@@ -31,7 +31,8 @@ extension BackendSession {
         if case .group = audience, isRead ? true : try await readRetained(within: wait.duration, take) {
             awaited = diagnosis.awaited(isPatient: wait.isGiven)
         }
-        alarm(after: max(.zero, end - .now))
+        var alarms = [alarm(after: max(.zero, end - .now))]
+        defer { for alarm in alarms { alarm.cancel() } }
         var isLookedAt = wait.isGiven
         while true {
             switch audience {
@@ -47,7 +48,7 @@ extension BackendSession {
                 // Its health, which comes after this, may say that it came back.
                 isLookedAt = true
                 _ = try await fence()
-                alarm(after: Self.graceOfRetained)
+                alarms.append(alarm(after: Self.graceOfRetained))
             }
             if case .message(let message) = try await next() {
                 take(message)

@@ -11,11 +11,11 @@ extension BackendSession {
     package func readRetained(within limit: Duration, _ saw: (MQTTMessage) -> Void) async throws -> Bool {
         let end = ContinuousClock.now + limit
         let roundTrip = Guarded<Duration?>(nil)
-        let fence = Task {
-            guard let time = try? await self.fence() else { return }
+        // Behind the answer, so that it is known when the alarm is read.
+        let fence = alarm {
+            guard let time = try? await self.fence() else { return false }
             roundTrip.withLock { $0 = time }
-            // Behind the answer, so that it is known when the alarm is read.
-            if !Task.isCancelled { self.alarm(after: .zero) }
+            return true
         }
         var alarm = self.alarm(after: limit)
         defer {

@@ -197,13 +197,30 @@ package final class BackendSession: Sendable {
             + (reason.advice.map { "; \($0)" } ?? "")
     }
 
-    /// Lets ``next()`` return `.alarm` once the time is over.
-    @discardableResult
-    package func alarm(after limit: Duration) -> Task<Void, Never> {
-        Task { [queue = session.queue] in
-            guard (try? await Task.sleep(for: limit)) != nil else { return }
-            queue.alarm()
+    /// An alarm that ``next()`` returns once its time is over.
+    ///
+    /// Who reads no more calls it off: the next reader would take it for its own.
+    package struct Alarm: Sendable {
+        let id: UInt64
+        let queue: MessageQueue
+        let work: Task<Void, Never>
+
+        package func cancel() {
+            work.cancel()
+            queue.callOff(id)
         }
+    }
+
+    /// Lets ``next()`` return `.alarm` once the time is over, unless it is called off before.
+    @discardableResult
+    package func alarm(after limit: Duration) -> Alarm {
+        alarm { (try? await Task.sleep(for: limit)) != nil }
+    }
+
+    /// Lets ``next()`` return `.alarm` when `isDue` returns true.
+    func alarm(when isDue: @escaping @Sendable () async -> Bool) -> Alarm {
+        let (queue, id) = (session.queue, session.queue.arm())
+        return Alarm(id: id, queue: queue, work: Task { if await isDue() { queue.alarm(id) } })
     }
 
     /// Leaves the broker.

@@ -16,7 +16,8 @@ extension BackendSession {
         for message in replay.messages { try await publish(message) }
         var end = ContinuousClock.now + first
         var pauseEnd: ContinuousClock.Instant?
-        alarm(after: first)
+        var alarms = [alarm(after: first)]
+        defer { for alarm in alarms { alarm.cancel() } }
         // Who is online is known from what the broker keeps, which may come after the answer of a fast agent.
         while !(replay.hasAnswers && replay.isComplete) {
             guard case .message(let message) = try await next() else {
@@ -28,7 +29,7 @@ extension BackendSession {
                 // It may have been set before the last answer.
                 let rest = end - .now
                 guard rest > .zero else { return }
-                alarm(after: rest)
+                alarms.append(alarm(after: rest))
                 continue
             }
             let answers = replay.answers
@@ -36,11 +37,11 @@ extension BackendSession {
             guard replay.answers > answers else { continue }
             end = .now + further
             // The first alarm may be far away; from here on each sets the next.
-            if answers == 0 { alarm(after: further) }
+            if answers == 0 { alarms.append(alarm(after: further)) }
             for message in replay.takeRequests() { try await publish(message) }
             if replay.hasDelayed, pauseEnd == nil {
                 pauseEnd = .now + Self.pause
-                alarm(after: Self.pause)
+                alarms.append(alarm(after: Self.pause))
             }
         }
     }

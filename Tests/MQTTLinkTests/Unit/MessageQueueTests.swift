@@ -68,6 +68,19 @@ struct MessageQueueTests {
         #expect(await rest(of: flooded) == ["!", "7", "8"])
     }
 
+    // Left by one reader, it ended what the next one waited for: `rollout watch` ended at once, with status 0.
+    @Test func `an alarm that is called off comes to nobody, before and after it was due`() async {
+        let queue = MessageQueue(limit: 3, byteLimit: .max)
+        let (due, late, kept) = (queue.arm(), queue.arm(), queue.arm())
+        queue.alarm(due)
+        queue.append(messages(0..<1))
+        queue.alarm(kept)
+        queue.callOff(due)
+        queue.callOff(late)
+        queue.alarm(late)
+        #expect(await rest(of: queue) == ["0", "!"])
+    }
+
     @Test func `a reader that waits gets what comes, and ends with the queue or with its task`() async {
         let queue = MessageQueue(limit: 3, byteLimit: .max)
         let reader = Task { () -> String? in
