@@ -65,10 +65,12 @@ extension SteeringVerb {
             if let unkept { throw CommandError(exit == .ok ? .failed : exit, unkept) }
             guard exit == .ok else { throw exit }
         } catch let error as CancellationError {
-            if printer.hasShown {
-                Terminal.note(
-                    "waypost: the roll-out stays as it is; to go on: waypost rollout resume --group \(group)")
-            }
+            // It may have begun before there was anything to be shown.
+            let state =
+                printer.hasShown
+                ? "the roll-out stays as it is"
+                : "whether the roll-out has begun, waypost rollout status --group \(group) says"
+            Terminal.note("waypost: \(state); to go on: waypost rollout resume --group \(group)")
             throw error
         }
     }
