@@ -48,7 +48,9 @@ struct CommandLineCheck {
             let long = Self.name(word)
             guard let option = options[long] else {
                 let near = NearestNames.find(long, among: options.keys, limit: 1, slips: 2)
-                return "there is no option \(long)\(NearestNames.question(near)) (see waypost \(name) --help)"
+                let verb = ([name] + Self.members(of: name).filter { $0 == words.dropFirst().first })
+                    .joined(separator: " ")
+                return "there is no option \(long)\(NearestNames.question(near)) (see waypost \(verb) --help)"
             }
             if option.takesValue, !word.contains("=") { _ = rest.popFirst() }
         }
@@ -59,14 +61,19 @@ struct CommandLineCheck {
 
     /// The second word of a family of commands, such as `profile add`, must be one of its members.
     private static func fault(inFamily name: String, _ word: String?) -> String? {
-        let family = types.first { $0.configuration.commandName == name }?.configuration.subcommands ?? []
-        let members = family.compactMap { $0.configuration.commandName }
+        let members = members(of: name)
         guard let word, !word.hasPrefix("-"), !members.isEmpty, !members.contains(word), word != "help" else {
             return nil
         }
         let near = NearestNames.find(word, among: members, limit: 1, slips: 2)
         return "there is no command \(name) \(word)\(NearestNames.question(near)) "
             + "(see waypost \(name) --help)"
+    }
+
+    /// The second words of a family of commands; empty for a command that is none.
+    private static func members(of name: String) -> [String] {
+        (types.first { $0.configuration.commandName == name }?.configuration.subcommands ?? [])
+            .compactMap { $0.configuration.commandName }
     }
 
     private static var types: [any ParsableCommand.Type] {

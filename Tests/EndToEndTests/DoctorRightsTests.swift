@@ -72,6 +72,39 @@ struct DoctorRightsTests {
         #expect(try await agent.terminate() == 0)
     }
 
+    // A broker grants the subscription, delivers nothing, and all said that all was well.
+    @Test func `an agent in a group that the broker's rules don't give it is named, with what gives it`()
+        async throws
+    {
+        let site = try await ShippedBroker(["--agent", "k1@lobby", "--sender", "ops"])
+        let agent = try RunningAgent(
+            "k1", broker: site.broker.url,
+            arguments: ["--demo", "--group", "lobby", "--group", "shop"] + site.signIn("k1"))
+        try await agent.online()
+        let silent = try await RunningCommand.run(
+            ["ping", "--group", "shop", "--wait", "1s", "--as", "ops"] + site.signIn("ops"))
+        #expect(silent.status == 3)
+        #expect(
+            silent.errorLines.last?.hasSuffix("1 s: k1; see: waypost doctor --agent k1") == true, "\(silent)")
+        let doctor = try await RunningCommand.run(
+            ["doctor", "--agent", "k1", "--wait", "5s", "--json", "--as", "ops"] + site.signIn("ops"))
+        #expect(doctor.status == 1)
+        let found = try #require(try findings(doctor)["groups"], "\(doctor)")
+        #expect(
+            found["found"]?.stringValue?.contains("in group shop, and does not answer") == true, "\(found)")
+        #expect(found["advice"]?.stringValue?.contains("make-certs --agent k1@shop") == true, "\(found)")
+        #expect(try await agent.terminate() == 0)
+        let well = try RunningAgent(
+            "k1", broker: site.broker.url, directory: agent.directory,
+            arguments: ["--demo", "--group", "lobby"] + site.signIn("k1"))
+        try await well.online()
+        let again = try await RunningCommand.run(
+            ["doctor", "--agent", "k1", "--json", "--as", "ops"] + site.signIn("ops"))
+        #expect(again.status == 0, "\(again)")
+        #expect(try findings(again)["groups"]?["found"] == "k1 answers in lobby")
+        #expect(try await well.terminate() == 0)
+    }
+
     @Test(arguments: ["5", "3.1.1"])
     func `a right that is missing is named, with the topic`(_ version: String) async throws {
         for right in RightsCheck.rights(.standard, group: "x") {

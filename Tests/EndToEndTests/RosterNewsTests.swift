@@ -37,6 +37,16 @@ import WaypostMessages
         #expect(Self.condition(birth, Self.message(7, online: false, .shutdown)) == .stopped)
     }
 
+    // Topics are made of it, and one agent's word ended a doctor of all.
+    @Test func `what can be no group's name is no group`() {
+        var roster = Roster(topics: .standard)
+        let health: JSONValue = [
+            "type": "health", "groups": ["lobby", "#", "a/b", "", "a\u{0}", "+", "@x", "ß"],
+        ]
+        roster.saw(.json("waypost/v1/k1/health", health.encoded()))
+        #expect(roster.members["k1"]?.groups == ["lobby"])
+    }
+
     @Test func `agents that are lost with the broker are one line, and what they were`() throws {
         func watched(_ wills: [String], pause: Int64) throws -> WatchModel {
             var model = WatchModel(topics: .standard, filter: try LogFilter([], level: nil, tag: nil))

@@ -131,6 +131,7 @@ struct UsageTests {
             (["opne", "x"], "there is no command opne; did you mean open?"),
             (["profile", "ad"], "there is no command profile ad; did you mean add?"),
             (["frobnicate"], "there is no command frobnicate (see waypost --help)"),
+            (["map", "undo", "--frob"], "there is no option --frob (see waypost map undo --help)"),
             (["open", "--hlep"], "there is no option --hlep; did you mean --help?"),
             (
                 ["open", "a://b", "--agent", "k1", "--agent", "k2"],

@@ -52,11 +52,12 @@ import WaypostMessages
         var diagnosis = NoReplyDiagnosis(.all, topics: Self.topics)
         diagnosis.command = "c1"
         for agent in ["k1", "k2"] { diagnosis.saw(Self.state(agent, isOnline: true)) }
-        #expect(diagnosis.silence(besides: [], after: "1 s")?.contains("did not reply") == true)
+        #expect(diagnosis.silence(besides: [], after: "1 s")?.library.contains("did not reply") == true)
         diagnosis.saw(Self.reply("k1", "accepted"))
         #expect(
-            diagnosis.silence(besides: [], after: "1 s")
-                == "2 of 2 agents gave no result within 1 s: k1 (accepted it), k2")
+            diagnosis.silence(besides: [], after: "1 s")?.shell
+                == "2 of 2 agents gave no result within 1 s: k1 (accepted it), k2; see: waypost doctor --agent k2"
+        )
     }
 
     @Test func `a library says what a program can do, and the shell what a person can type`() {

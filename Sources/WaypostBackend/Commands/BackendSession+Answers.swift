@@ -62,7 +62,7 @@ extension BackendSession {
 
         func throwIfSilent(_ limit: String?) throws(BackendError) {
             if let silence = diagnosis.silence(besides: answered, after: limit) {
-                var error = BackendError(.noReply, "\(silence)")
+                var error = BackendError(.noReply, silence)
                 error.silent = diagnosis.silentAgents(besides: answered)
                 throw error
             }

@@ -95,7 +95,7 @@ package struct NoReplyDiagnosis {
     }
 
     /// One sentence about the members of a group that did not reply; nil when all did that are known.
-    func silence(besides answered: Set<String>, after limit: String?) -> String? {
+    func silence(besides answered: Set<String>, after limit: String?) -> Wording? {
         guard case .group(let group) = audience else { return nil }
         let asked = asked
         let silent = asked.filter { !answered.contains($0.key) }
@@ -110,8 +110,11 @@ package struct NoReplyDiagnosis {
         let waited = limit.map { " within \($0)" } ?? ""
         let all = asked.count.counted("agent") + Self.members(group)
         let missing = silent.keys.contains(where: accepted.contains) ? "gave no result" : "did not reply"
-        return "\(silent.count) of \(all) \(missing)\(waited): " + shown + rest
-            + unreadText(of: silent.keys)
+        let found =
+            "\(silent.count) of \(all) \(missing)\(waited): " + shown + rest + unreadText(of: silent.keys)
+        // One that is there: it does not answer at all, or does not get what goes to the group.
+        let odd = silent.filter { $0.value.isOnline == true && !accepted.contains($0.key) }.keys.min()
+        return odd.map { "\(found)\(shell: "; see: waypost doctor --agent \($0)")" } ?? "\(found)"
     }
 
     /// Whose agents they are; empty for all.
@@ -130,7 +133,7 @@ package struct NoReplyDiagnosis {
         let agents: Wording = "\(shell: "; see: waypost agents")"
         switch audience {
         case .group(let group):
-            if let silence = silence(besides: [], after: limit) { return Wording(silence) }
+            if let silence = silence(besides: [], after: limit) { return silence }
             return "no reply from any agent\(Self.members(group))\(waited)\(agents)"
         case .agent(let agent):
             guard !accepted.contains(agent) else {

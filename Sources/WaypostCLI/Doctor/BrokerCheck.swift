@@ -41,6 +41,10 @@ struct BrokerCheck {
                 : agent ?? online.filter { $0.value.condition == .healthy }.keys.min() ?? online.keys.min()
             var answers = try await ask(target, roster, session)
             let hasAnswered = answers.contains { $0.check == "clock" }
+            if let target, hasAnswered {
+                answers += try await GroupCheck(agent: target, topics: topics, sender: sender, wait: wait)
+                    .findings(roster, session)
+            }
             let kept =
                 if let target, hasAnswered, roster.members[target]?.state == nil {
                     [try await retained(target, session)]
