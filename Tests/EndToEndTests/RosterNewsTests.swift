@@ -43,7 +43,7 @@ import WaypostMessages
         let health: JSONValue = [
             "type": "health", "groups": ["lobby", "#", "a/b", "", "a\u{0}", "+", "@x", "ß"],
         ]
-        roster.saw(.json("waypost/v1/k1/health", health.encoded()))
+        roster.saw(.json("waypost/v1/k1/health", health.serialized()))
         #expect(roster.members["k1"]?.groups == ["lobby"])
     }
 
