@@ -65,6 +65,8 @@ final class ClientHandle: @unchecked Sendable {
         // 1 is SSL_VERIFY_PEER; with the library's default version list TLS 1.0 and 1.1 would depend on OpenSSL's.
         try check(
             mosquitto_tls_opts_set(client, 1, tls.minimumVersion.rawValue, nil), "mosquitto_tls_opts_set")
+        guard let alpn = tls.alpn else { return }
+        try check(mosquitto_string_option(client, MOSQ_OPT_TLS_ALPN, alpn), "mosquitto_tls_alpn")
     }
 
     func set(will: MQTTMessage, delay: UInt32) throws(LibraryError) {

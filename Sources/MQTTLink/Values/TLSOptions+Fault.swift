@@ -1,8 +1,12 @@
 import Glibc
 
 extension TLSOptions {
-    /// What is wrong with the files; nil when nothing is that shows before they are used.
+    /// What is wrong with the files, or with the name of a protocol; nil when nothing is that shows before they are
+    /// used.
     package var fault: String? {
+        if let alpn, !(1...255).contains(alpn.utf8.count) || alpn.utf8.contains(0) {
+            return "the application protocol \(alpn.debugDescription) must have 1 to 255 bytes, and no NUL"
+        }
         for (file, purpose) in [
             (caFile, "CA file"), (certificateFile, "certificate file"), (keyFile, "key file"),
         ] {

@@ -21,18 +21,23 @@ public struct TLSOptions: Sendable, Hashable {
     public var keyFile: String?
     /// The lowest version that is spoken.
     public var minimumVersion: MinimumVersion
+    /// The application protocol that is named in the handshake (ALPN, RFC 7301), 1 to 255 bytes; none unless given.
+    ///
+    /// Where several services share port 443 it says which is meant, such as `x-amzn-mqtt-ca` at AWS IoT Core.
+    public var alpn: String?
 
     /// Options; the system's trust store and no client certificate unless given.
     public init(
         caFile: String? = nil, caDirectory: String? = nil, certificateFile: String? = nil,
         keyFile: String? = nil,
-        minimumVersion: MinimumVersion = .v12
+        minimumVersion: MinimumVersion = .v12, alpn: String? = nil
     ) {
         self.caFile = caFile
         self.caDirectory = caDirectory
         self.certificateFile = certificateFile
         self.keyFile = keyFile
         self.minimumVersion = minimumVersion
+        self.alpn = alpn
     }
 }
 

@@ -102,6 +102,10 @@ package struct AgentSetting: Sendable {
         AgentSetting(
             "key-file", .file("file", extensions: []), "The PEM key of that certificate.", reload: .reconnect),
         AgentSetting(
+            "alpn", .text("protocol"),
+            "The application protocol for TLS, where several share a port: x-amzn-mqtt-ca at AWS IoT Core on 443.",
+            reload: .reconnect),
+        AgentSetting(
             "mqtt", .choice("version", ["5", "3.1.1", "auto"]), "The MQTT version: 5, 3.1.1 or auto.",
             standard: "auto, 5 first", differs: differ(\.link.protocolVersion)),
     ]

@@ -90,12 +90,13 @@ extension BackendConfiguration {
         let options = TLSOptions(
             caFile: try await settings.text("ca-file"),
             certificateFile: try await settings.text("cert-file"),
-            keyFile: try await settings.text("key-file"))
+            keyFile: try await settings.text("key-file"), alpn: try await settings.text("alpn"))
         guard options != TLSOptions() else { return nil }
         guard isNeeded else {
             throw CommandError(
                 .usage,
-                "there are certificates, but no broker URL begins with mqtts://; TLS would not be used")
+                "there are certificates or an application protocol, but no broker URL begins with mqtts://; "
+                    + "TLS would not be used")
         }
         guard (options.certificateFile == nil) == (options.keyFile == nil) else {
             throw CommandError(.usage, "--cert-file and --key-file must be used together")

@@ -72,6 +72,57 @@ struct TLSTests {
         #expect(Certificate.inFile("/nonexistent").isEmpty)
     }
 
+    /// OpenSSL's server, which takes one connection and sends each line back from its end to its beginning: with this
+    /// password a packet that no broker sends. What it printed, and why the connection ended.
+    private func openSSL(
+        _ certificates: TestCertificates, takes name: String, offers offered: String?
+    ) async throws -> (output: String, cause: DisconnectReason.Cause) {
+        let port = try FreePort.find()
+        async let server = Tool.run(
+            "openssl",
+            [
+                "s_server", "-accept", "127.0.0.1:\(port)", "-naccept", "1", "-rev", "-alpn", name, "-cert",
+                certificates["server.pem"], "-key", certificates["server.key"],
+            ], hasErrors: true)
+        let configuration = try MQTTLinkConfiguration.test(url: "mqtts://localhost:\(port)") {
+            $0.tls = TLSOptions(caFile: certificates["ca.pem"], alpn: offered)
+            $0.credentials = Credentials(username: "u", password: "\u{1}a\n")
+            $0.protocolVersion = .v311
+        }
+        let cause = try await withLink(configuration) { _, recorder in
+            try await recorder.log.wait(for: "a connection that the server took") { events in
+                events.contains { $0.reason.map { ![.resolving, .connecting].contains($0.stage) } ?? false }
+            }
+            return try #require(recorder.reasons.first { ![.resolving, .connecting].contains($0.stage) })
+                .cause
+        }
+        return (try await server.output, cause)
+    }
+
+    @Test
+    func
+        `the application protocol is named in the handshake, and one that the server has not is an end of TLS`()
+        async throws
+    {
+        let certificates = try await offThePool { try TestCertificates() }
+        defer { certificates.remove() }
+        let taken = try await openSSL(
+            certificates, takes: "http/1.1,x-amzn-mqtt-ca", offers: "x-amzn-mqtt-ca")
+        #expect(taken.output.contains("ALPN protocols selected: x-amzn-mqtt-ca"), "\(taken)")
+        let other = try await openSSL(certificates, takes: "http/1.1", offers: "x-amzn-mqtt-ca")
+        if case .tls(let text) = other.cause {
+            #expect(text.contains("no application protocol"), "\(other)")
+        } else {
+            Issue.record("\(other)")
+        }
+        let none = try await openSSL(certificates, takes: "http/1.1", offers: nil)
+        #expect(!none.output.contains("ALPN protocols selected"), "\(none)")
+        for name in ["", "a\u{0}b", String(repeating: "x", count: 256)] {
+            #expect(TLSOptions(alpn: name).fault?.contains("1 to 255 bytes") == true, "\(name)")
+        }
+        #expect(TLSOptions(alpn: String(repeating: "x", count: 255)).fault == nil)
+    }
+
     @Test func `a server of another authority is refused`() async throws {
         try await withTLS { broker, certificates in
             let text = try await finding(
