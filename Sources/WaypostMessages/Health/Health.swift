@@ -24,8 +24,9 @@ package struct Health: Sendable, Hashable {
         get { self["version"] ?? "?" }
         set { self["version"] = newValue }
     }
-    /// The groups that it is in beside `all`; none of an agent that does not say. What can be no group's name is left
-    /// out: topics are made of it.
+    /// The groups that it is in beside `all`; none of an agent that does not say.
+    ///
+    /// What can be no group's name is left out: topics are made of it.
     package var groups: [String] {
         get { (self["groups"] ?? []).filter(Name.isValid) }
         set { self["groups"] = newValue }

@@ -72,8 +72,9 @@ struct TLSTests {
         #expect(Certificate.inFile("/nonexistent").isEmpty)
     }
 
-    /// OpenSSL's server, which takes one connection and sends each line back from its end to its beginning: with this
-    /// password a packet that no broker sends. What it printed, and why the connection ended.
+    /// What OpenSSL's server prints of one connection, and why that ended.
+    ///
+    /// It sends each line back from its end to its beginning: with this password a packet that no broker sends.
     private func openSSL(
         _ certificates: TestCertificates, takes name: String, offers offered: String?
     ) async throws -> (output: String, cause: DisconnectReason.Cause) {
