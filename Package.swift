@@ -72,7 +72,9 @@ let package = Package(
         // What Threading needs of Linux and Swift's module of the C library leaves out.
         .target(name: "CThreading"),
         // Locks, threads, timers and pools, for all other targets.
-        .target(name: "Threading", dependencies: ["CThreading"]),
+        .target(
+            name: "Threading", dependencies: ["CThreading"],
+            swiftSettings: [.define("FAULT_POINTS", .when(configuration: .debug))]),
         // Sources/WaypostMacros/Pattern and its neighbours are links into Waypost: one reader of patterns for both.
         .macro(
             name: "WaypostMacros",
@@ -95,7 +97,7 @@ let package = Package(
         // What tools and CI need and no running app: the check, the contract, lists of routes.
         .target(name: "WaypostTools", dependencies: ["Waypost"]),
         .target(name: "MQTTLink", dependencies: ["CMosquitto", "COpenSSL", "Threading"]),
-        .target(name: "WaypostMessages", dependencies: ["COpenSSL", "Waypost"]),
+        .target(name: "WaypostMessages", dependencies: ["COpenSSL", "Threading", "Waypost"]),
         // What is known of a fleet, as values: without a connection, a clock and a file.
         .target(name: "WaypostFleet", dependencies: ["Waypost", "WaypostMessages"]),
         .target(
@@ -233,7 +235,8 @@ let package = Package(
         .testTarget(
             name: "FuzzTests",
             dependencies: [
-                "Waypost", "WaypostTools", "MQTTLink", "WaypostMessages", "WaypostAgent", "WaypostBackend",
+                "Threading", "Waypost", "WaypostTools", "MQTTLink", "WaypostMessages", "WaypostAgent",
+                "WaypostBackend",
                 "WaypostLab", "WaypostCLI", "WaypostConsole",
                 .product(name: "ArgumentParser", package: "swift-argument-parser", condition: whenAgent),
             ],
@@ -241,7 +244,8 @@ let package = Package(
         .testTarget(
             name: "EndToEndTests",
             dependencies: [
-                "Waypost", "MQTTLink", "WaypostMessages", "WaypostFleet", "WaypostAgent", "WaypostBackend",
+                "Threading", "Waypost", "MQTTLink", "WaypostMessages", "WaypostFleet", "WaypostAgent",
+                "WaypostBackend",
                 "WaypostLab", "DemoFeatures", "WaypostCLI", "CommandSupport", "TestSupport", "SenderProbe",
                 .product(name: "ArgumentParser", package: "swift-argument-parser", condition: whenAgent),
                 .product(name: "Configuration", package: "swift-configuration", condition: whenAgent),

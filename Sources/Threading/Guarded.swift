@@ -23,7 +23,11 @@ public struct Guarded<Value: Sendable>: ~Copyable, Sendable {
     public borrowing func withLock<Result, Failure: Error>(
         _ body: (inout Value) throws(Failure) -> Result
     ) throws(Failure) -> Result {
-        try mutex.withLock { (value) throws(Failure) -> Result in
+        #if FAULT_POINTS
+        Scheduling.willLock()
+        defer { Scheduling.didUnlock() }
+        #endif
+        return try mutex.withLock { (value) throws(Failure) -> Result in
             _ = order.load(ordering: .acquiring)
             defer { order.store(true, ordering: .releasing) }
             return try body(&value)

@@ -42,10 +42,17 @@ package final class Monitor<Value>: @unchecked Sendable {
 
     /// Runs `body` alone with the value; wakes one waiting thread when it returns true beside its result.
     package func withLock<Result>(_ body: (inout Value) -> (Result, wakes: Bool)) -> Result {
+        Scheduling.willLock()
+        defer { Scheduling.didUnlock() }
         pthread_mutex_lock(mutex)
         let (result, wakes) = body(&value)
         pthread_mutex_unlock(mutex)
-        if wakes { pthread_cond_signal(change) }
+        guard wakes else { return result }
+        if let scheduler = Scheduling.scheduler {
+            scheduler.wake(ObjectIdentifier(self))
+        } else {
+            pthread_cond_signal(change)
+        }
         return result
     }
 
@@ -53,22 +60,32 @@ package final class Monitor<Value>: @unchecked Sendable {
     ///
     /// `isTimeUp` is whether the time for which it wanted to wait is over.
     package func wait<Result>(_ body: (inout Value, _ isTimeUp: Bool) -> Step<Result>) -> Result {
+        Scheduling.willLock()
+        defer { Scheduling.didUnlock() }
         pthread_mutex_lock(mutex)
         defer { pthread_mutex_unlock(mutex) }
         var isTimeUp = false
         while true {
             switch body(&value, isTimeUp) {
             case .end(let result): return result
-            case .wait(let time):
-                if time == .max {
-                    pthread_cond_wait(change, mutex)
-                } else {
-                    var limit = timespec(
-                        tv_sec: Int(time / 1_000_000_000), tv_nsec: Int(time % 1_000_000_000))
-                    isTimeUp = pthread_cond_timedwait(change, mutex, &limit) == ETIMEDOUT
-                }
+            case .wait(let time): isTimeUp = waitForChange(until: time)
             }
         }
+    }
+
+    /// Lets others have the lock meanwhile; true when the time is over.
+    private func waitForChange(until time: UInt64) -> Bool {
+        if let scheduler = Scheduling.scheduler {
+            pthread_mutex_unlock(mutex)
+            defer { pthread_mutex_lock(mutex) }
+            return scheduler.wait(for: ObjectIdentifier(self), until: time)
+        }
+        guard time != .max else {
+            pthread_cond_wait(change, mutex)
+            return false
+        }
+        var limit = timespec(tv_sec: Int(time / 1_000_000_000), tv_nsec: Int(time % 1_000_000_000))
+        return pthread_cond_timedwait(change, mutex, &limit) == ETIMEDOUT
     }
 }
 #endif

@@ -22,6 +22,7 @@ package enum MonotonicTime {
     package static var continuous: UInt64 { read(CLOCK_BOOTTIME) }
 
     private static func read(_ clock: clockid_t) -> UInt64 {
+        if let scheduler = Scheduling.scheduler { return scheduler.time() }
         var time = timespec()
         clock_gettime(clock, &time)
         return UInt64(time.tv_sec) * 1_000_000_000 + UInt64(time.tv_nsec)
@@ -41,6 +42,32 @@ package enum MonotonicTime {
         return 1 + UInt64(clamping: seconds) * 1_000_000_000 + UInt64(clamping: attoseconds / 1_000_000_000)
     }
     #endif
+
+    /// ``continuous`` as an instant, for what reckons with durations.
+    package static var instant: ContinuousClock.Instant {
+        if let scheduler = Scheduling.scheduler { return beginning + .nanoseconds(Int64(scheduler.time())) }
+        return .now
+    }
+
+    /// Where there is a scheduler, the time 0.
+    private static let beginning = ContinuousClock.now
+
+    /// Waits that long.
+    ///
+    /// - Throws: `CancellationError` when the task is cancelled before.
+    nonisolated(nonsending) package static func sleep(for delay: Duration) async throws {
+        await TimerThread.shared.sleep(for: delay)
+        if Task.isCancelled { throw CancellationError() }
+    }
+
+    /// Waits until that time of ``instant``.
+    ///
+    /// - Throws: `CancellationError` when the task is cancelled before.
+    nonisolated(nonsending) package static func sleep(
+        until time: ContinuousClock.Instant
+    ) async throws {
+        try await sleep(for: time - instant)
+    }
 
     /// The time a while after another, or after now; `.max` when that is too far away to come.
     package static func after(_ delay: Duration, from start: UInt64 = now) -> UInt64 {

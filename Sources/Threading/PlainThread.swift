@@ -34,6 +34,7 @@ package enum PlainThread {
         pthread_sigmask(SIG_SETMASK, &blocked, &before)
         defer { pthread_sigmask(SIG_SETMASK, &before, nil) }
 
+        let body = Scheduling.scheduler?.thread(named: name, body) ?? body
         let box = Unmanaged.passRetained(Box(name, body))
         var id = pthread_t()
         let code = pthread_create(

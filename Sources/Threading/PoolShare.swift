@@ -11,7 +11,8 @@ package final class PoolShare: TaskExecutor {
     }
 
     package func enqueue(_ job: consuming ExecutorJob) {
-        pool.add(PoolJob(job: UnownedJob(job), share: self), mayRunOnBorrowed: true)
+        let job = PoolJob(job: UnownedJob(job), share: self)
+        Scheduling.undisturbed { pool.add(job, mayRunOnBorrowed: true) }
     }
 }
 

@@ -31,7 +31,9 @@ package final class Promise<Value: Sendable>: Sendable {
         let value = await withTaskCancellationHandler {
             await wait(as: id, unless: { Task.isCancelled })
         } onCancel: {
-            state.withLock { $0.waiting.removeValue(forKey: id) }?.resume(returning: nil)
+            Scheduling.undisturbed {
+                state.withLock { $0.waiting.removeValue(forKey: id) }?.resume(returning: nil)
+            }
         }
         guard let value else { throw CancellationError() }
         return value

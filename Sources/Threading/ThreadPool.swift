@@ -1,4 +1,6 @@
 #if canImport(Glibc)
+import Glibc
+
 /// Threads that run tasks and that no other tasks use; `Task(executorPreference: pool) { … }` runs on them.
 ///
 /// A thread of the pool that all tasks share is missing there while a task blocks it. Here more are started when
@@ -51,6 +53,11 @@ package final class ThreadPool: TaskExecutor {
         self.limit = max(1, limit)
     }
 
+    /// How many threads can run at a time.
+    package static var processors: Int {
+        Scheduling.scheduler?.processors ?? sysconf(Int32(_SC_NPROCESSORS_ONLN))
+    }
+
     /// Whether jobs wait, and all threads that there may be made no progress at the last look.
     package var isExhausted: Bool { state.withLock { ($0.isExhausted, wakes: false) } }
 
@@ -58,7 +65,8 @@ package final class ThreadPool: TaskExecutor {
     package var stuckOwners: [String] { state.withLock { ($0.stuckOwners, wakes: false) } }
 
     package func enqueue(_ job: consuming ExecutorJob) {
-        add(PoolJob(job: UnownedJob(job), share: nil), mayRunOnBorrowed: true)
+        let job = PoolJob(job: UnownedJob(job), share: nil)
+        Scheduling.undisturbed { add(job, mayRunOnBorrowed: true) }
     }
 
     func add(_ job: PoolJob, mayRunOnBorrowed: Bool = false) {

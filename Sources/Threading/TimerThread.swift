@@ -96,7 +96,7 @@ package final class TimerThread: Sendable {
         await withTaskCancellationHandler {
             await race.outcome()
         } onCancel: {
-            race.finish(())
+            Scheduling.undisturbed { race.finish(()) }
         }
         call.cancel()
     }

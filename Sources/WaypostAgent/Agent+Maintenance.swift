@@ -85,7 +85,8 @@ extension Agent {
 
     private func nextHealth() -> Int64 {
         let interval = configuration.healthInterval.milliseconds
-        return interval + Int64.random(in: -(interval / 10)...(interval / 10))
+        var chance = Chance()
+        return interval + Int64.random(in: -(interval / 10)...(interval / 10), using: &chance)
     }
 
     /// Reports that the network thread does not respond, and that it does again.

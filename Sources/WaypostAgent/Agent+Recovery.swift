@@ -1,5 +1,5 @@
-import Glibc
 import MQTTLink
+import Threading
 import Waypost
 import WaypostMessages
 
@@ -16,7 +16,7 @@ extension Agent {
             let last = try transaction.run()
             runs.previousEnd = last.map { AgentState.Cause(endOf: $0) }
             events.continues(after: last?.unsaidEvents ?? 0)
-            try transaction.setRun(AgentRun(began: clock.wall(), process: Int64(getpid())))
+            try transaction.setRun(AgentRun(began: clock.wall(), process: CurrentThread.process))
             return (isClean, try transaction.topicsOfUnsentReplies(), try transaction.outboxSizes().count)
         }
         if isClean { intake.endedCleanly() }

@@ -20,7 +20,7 @@ extension Agent {
                 self.stop(because: "the program that runs it")
             }
         } onCancel: {
-            self.stop(because: "the cancellation of its task")
+            Scheduling.undisturbed { self.stop(because: "the cancellation of its task") }
         }
     }
 

@@ -1,6 +1,5 @@
-import Glibc
 public import Logging
-import MQTTLink
+package import MQTTLink
 public import ServiceLifecycle
 import Threading
 public import Waypost
@@ -20,7 +19,7 @@ import WaypostMessages
 /// It makes the parts; `Agent+Assembly.swift` says what each is connected to. No part names a later one.
 public final class Agent: Service {
     /// Makes the link to the broker.
-    typealias MakeLink = @Sendable (MQTTLinkConfiguration, any MQTTLinkDelegate) -> any MessageLink
+    package typealias MakeLink = @Sendable (MQTTLinkConfiguration, any MQTTLinkDelegate) -> any MessageLink
 
     let configuration: AgentConfiguration
     let topics: Topics
@@ -70,7 +69,7 @@ public final class Agent: Service {
         try self.init(configuration, router: router, logger: logger, clock: .system, around: scope)
     }
 
-    init(
+    package init(
         _ configuration: AgentConfiguration, router: Router, logger: Logger, clock: AgentClock,
         around scope: HandlerScope? = nil,
         makeLink: @escaping MakeLink = { MQTTLink(configuration: $0, delegate: $1) }
@@ -103,7 +102,7 @@ public final class Agent: Service {
         ledger = try CommandLedger(limits, store: store, topics: topics, clock: clock)
         outbox = Outbox(limits: limits, store: store, clock: clock, topics: topics, agent: agent)
         let handlers = ThreadPool(
-            name: "wp-handler", usual: max(2, sysconf(Int32(_SC_NPROCESSORS_ONLN))),
+            name: "wp-handler", usual: max(2, ThreadPool.processors),
             limit: limits.handlerThreads, share: limits.handlerThreads.share(limits.senderShare))
         journal = try Journal(
             store: store, outbox: outbox, failureTopic: topics.failures(of: agent), clock: clock,

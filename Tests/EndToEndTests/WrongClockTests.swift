@@ -3,6 +3,7 @@ import Foundation
 import MQTTLink
 import TestSupport
 import Testing
+import Threading
 import Waypost
 import WaypostBackend
 import WaypostMessages

@@ -1,4 +1,4 @@
-import Glibc
+import Threading
 import Waypost
 
 /// Returns the time, and waits.
@@ -8,16 +8,12 @@ struct ClockService: Sendable {
     }
 
     /// Milliseconds since 1970.
-    func now() -> Int64 {
-        var time = timespec()
-        clock_gettime(CLOCK_REALTIME, &time)
-        return Int64(time.tv_sec) * 1000 + Int64(time.tv_nsec) / 1_000_000
-    }
+    func now() -> Int64 { WallClock.now() }
 
     /// Waits until it is over or cancelled; returns how long.
     func sleep(ms: Int64) async throws -> Int64 {
         guard (0...86_400_000).contains(ms) else { throw BadDuration() }
-        try await Task.sleep(for: .milliseconds(ms))
+        try await MonotonicTime.sleep(for: .milliseconds(ms))
         return ms
     }
 }

@@ -92,7 +92,7 @@ final class LinkLoop {
         state = LinkState(settings)
     }
 
-    var now: Instant { ContinuousClock.now }
+    var now: Instant { MonotonicTime.instant }
 
     func run() {
         begin()

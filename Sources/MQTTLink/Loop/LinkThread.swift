@@ -74,17 +74,17 @@ package final class LinkThread: Sendable {
             guard let loop = make(buffer) else { return }
             loop.begin()
             loops.append(loop)
-            due.append(.now)
+            due.append(MonotonicTime.instant)
             descriptors += [loop.wakeDescriptor, pollfd(fd: -1, events: 0, revents: 0)]
         }
 
         /// Sleeps until one of them has something to do, and gives each of those a turn.
         mutating func turn() {
             guard let first = due.min() else { return }
-            let timeout = LinkLoop.milliseconds(ContinuousClock.now.duration(to: first))
+            let timeout = LinkLoop.milliseconds(MonotonicTime.instant.duration(to: first))
             let count = poll(&descriptors, nfds_t(descriptors.count), timeout)
             if count > 0, descriptors[0].revents != 0 { wake.quiet() }
-            let now = ContinuousClock.now
+            let now = MonotonicTime.instant
             var hasEnded = false
             for (index, loop) in loops.enumerated() {
                 let place = 1 + 2 * index
@@ -100,7 +100,7 @@ package final class LinkThread: Sendable {
                 }
                 let (next, limit) = loop.prepareToSleep()
                 descriptors[place + 1] = next ?? pollfd(fd: -1, events: 0, revents: 0)
-                due[index] = .now + limit
+                due[index] = MonotonicTime.instant + limit
             }
             if hasEnded { removeEnded() }
         }

@@ -1,3 +1,5 @@
+import Threading
+
 /// One connection to a broker for a tool on the command line: connect, subscribe, publish, listen, disconnect.
 ///
 /// It does not reconnect by itself: when the connection ends, `messages` ends, and `endReason` says why.
@@ -52,7 +54,7 @@ public final class MQTTSession: Sendable {
         let core = SessionCore(queue)
         let link = MQTTLink(configuration: configuration, delegate: core)
         let alarm = Task {
-            try await Task.sleep(for: limit)
+            try await MonotonicTime.sleep(for: limit)
             core.connectDeadlinePassed()
         }
         defer { alarm.cancel() }

@@ -107,11 +107,7 @@ package final class MessageQueue: Sendable {
                 if let event { reader.resume(returning: event) }
             }
         } onCancel: {
-            let reader = state.withLock { state in
-                defer { state.reader = nil }
-                return state.reader
-            }
-            reader?.resume(returning: nil)
+            Scheduling.undisturbed { state.withLock { $0.reader.take() }?.resume(returning: nil) }
         }
     }
 

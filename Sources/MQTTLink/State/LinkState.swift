@@ -1,3 +1,5 @@
+import Threading
+
 /// What a link is doing and what it does next: a pure state machine.
 ///
 /// The functions are named for what happened and return what to do. Time and chance come from outside, so that a
@@ -93,7 +95,7 @@ struct LinkState: Sendable {
     /// The broker that was left for the preferred one.
     private var leftBroker: Int?
 
-    init(_ settings: Settings, random: any RandomNumberGenerator & Sendable = SystemRandomNumberGenerator()) {
+    init(_ settings: Settings, random: any RandomNumberGenerator & Sendable = Chance()) {
         precondition(!settings.brokers.isEmpty, "a link needs a broker")
         self.settings = settings
         self.random = random

@@ -1,3 +1,5 @@
+import Threading
+
 /// Subscriptions that the broker refused, and when they are tried again on the same connection.
 struct RefusedSubscriptions: Sendable {
     typealias Instant = ContinuousClock.Instant
@@ -24,7 +26,7 @@ struct RefusedSubscriptions: Sendable {
         guard !subscriptions.isEmpty else { return connectionEnded() }
         // At least half of the delay: agents that a broker refused together must not come back at once.
         let ceiling = backoff.ceiling(afterRounds: rounds)
-        var random = SystemRandomNumberGenerator()
+        var random = Chance()
         due = now + Backoff.uniform(ceiling / 2, ceiling, random: &random)
         rounds += 1
     }

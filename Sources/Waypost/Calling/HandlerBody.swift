@@ -169,7 +169,7 @@ nonisolated(nonsending) func withDeadline<Value: Sendable>(
     let outcome = await withTaskCancellationHandler {
         await race.outcome()
     } onCancel: {
-        race.finish(.canceled)
+        Scheduling.undisturbed { race.finish(.canceled) }
     }
     worker.cancel()
     timer?()

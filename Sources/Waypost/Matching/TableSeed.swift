@@ -1,3 +1,5 @@
+import Threading
+
 /// The secret seed of a table's hashes: with it, no one can choose patterns and URLs that collide.
 struct TableSeed: BitwiseCopyable, Sendable {
     var first: UInt64
@@ -8,7 +10,7 @@ struct TableSeed: BitwiseCopyable, Sendable {
     /// Not with `using`: handing on a generator that has no byte of its own looks to
     /// the thread sanitizer like a race at an address that belongs to no object.
     init() {
-        var generator = SystemRandomNumberGenerator()
+        var generator = Chance()
         first = generator.next()
         second = generator.next()
     }

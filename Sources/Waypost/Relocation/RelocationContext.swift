@@ -1,8 +1,4 @@
-#if canImport(FoundationEssentials)
-import FoundationEssentials
-#else
-import Foundation
-#endif
+import Threading
 
 /// What the conditions of a relocation map ask about a client.
 public struct RelocationContext: Sendable {
@@ -30,12 +26,7 @@ public struct RelocationContext: Sendable {
         self.build = build
         self.locale = locale
         self.labels = labels
-        self.now = now ?? { Self.systemTime() }
-    }
-
-    /// The clock of the system, in milliseconds since 1970.
-    static func systemTime() -> Int64 {
-        Int64((Date().timeIntervalSince1970 * 1_000).rounded(.down))
+        self.now = now ?? { WallClock.now() }
     }
 
     /// Whether conditions can compare this with a version: numbers between dots, like `2.4.1` or `2.5.0-beta.1`.

@@ -158,7 +158,9 @@ final class ModuleLoader: Sendable {
                 if isOver { continuation.resume() }
             }
         } onCancel: {
-            state.withLock { $0.waiting.removeValue(forKey: number) }?.continuation.resume()
+            Scheduling.undisturbed {
+                state.withLock { $0.waiting.removeValue(forKey: number) }?.continuation.resume()
+            }
         }
     }
 

@@ -56,7 +56,7 @@ public final class OpenGate: Sendable, Hashable {
         let outcome = await withTaskCancellationHandler {
             await race.outcome()
         } onCancel: {
-            race.finish(.canceled)
+            Scheduling.undisturbed { race.finish(.canceled) }
         }
         timer()
         _ = state.withLock { $0.waiting.removeValue(forKey: number) }

@@ -8,7 +8,7 @@ struct OpenRecord: Sendable, Hashable {
     var opening: Opening
 
     /// The time of the wall clock, in milliseconds since 1970.
-    static var now: Int64 { RelocationContext.systemTime() }
+    static var now: Int64 { WallClock.now() }
 
     /// The record as JSON: `at`, `url`, `requested`, `route`, `hops`, `code`, `name`, `ms`, `ref`.
     var json: JSONValue {

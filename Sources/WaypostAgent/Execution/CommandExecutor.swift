@@ -124,7 +124,8 @@ final class CommandExecutor: Sendable {
     /// A whole fleet is asked at once: each answers at some time of the spread.
     private func answerLater(_ job: CommandJob, _ result: CommandResult, within spread: Int64) {
         AgentThreads.start { [self] in
-            await AgentThreads.sleep(for: .milliseconds(Int64.random(in: 0..<spread)))
+            var chance = Chance()
+            await AgentThreads.sleep(for: .milliseconds(Int64.random(in: 0..<spread, using: &chance)))
             let isStopping = state.withLock { state in
                 state.later -= 1
                 return state.isStopping

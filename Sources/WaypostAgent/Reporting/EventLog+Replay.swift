@@ -1,3 +1,4 @@
+import Threading
 import Waypost
 import WaypostMessages
 
@@ -23,12 +24,12 @@ extension EventLog {
         var page = try EventPage(
             replay, wanted, of: agent, boot: boot,
             bytes: min(Self.pageBytes, max(Self.replyBytes, maximumBytes - Self.replyBytes)), at: now)
-        let end = ContinuousClock.now + Self.patience
+        let end = MonotonicTime.instant + Self.patience
         var isOver = false
         while !isOver, case let events = recent(page.open, maximum: Self.step), !events.isEmpty {
             for event in events.reversed() {
                 guard page.look(at: event) else { break }
-                isOver = ContinuousClock.now >= end
+                isOver = MonotonicTime.instant >= end
                 if isOver { break }
             }
         }

@@ -1,5 +1,4 @@
 import DequeModule
-import Glibc
 import MQTTLink
 import Threading
 import Waypost
@@ -44,7 +43,7 @@ final class EventLog: Sendable {
     }
 
     let boot: String
-    private let process = Int64(getpid())
+    private let process = CurrentThread.process
     private let clock: AgentClock
     private let limits: AgentLimits
     let redaction: Redaction

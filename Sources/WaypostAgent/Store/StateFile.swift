@@ -140,8 +140,8 @@ struct StateFile: Sendable {
     /// Sets the database aside under a name with the time in it, with what SQLite keeps beside it.
     ///
     /// - Returns: the new name.
-    func setAside(at time: time_t) throws(StoreError) -> String {
-        let target = "\(path).damaged-\(Timestamp.compact(Int64(time) * 1_000))"
+    func setAside(at time: Int64) throws(StoreError) -> String {
+        let target = "\(path).damaged-\(Timestamp.compact(time))"
         // The log first: a database without it is older, a log beside a new database would be mistaken for its own.
         for suffix in StateContinuity.suffixes.reversed()
         where rename(path + suffix, target + suffix) != 0 && errno != ENOENT {
@@ -157,8 +157,7 @@ final class StateLock: Sendable {
     static let fileName = "lock"
     /// Two seconds in all.
     private static let attempts = 40
-    /// In microseconds.
-    private static let pause: UInt32 = 50_000
+    private static let pause = Duration.milliseconds(50)
 
     private let descriptor: Guarded<Int32?>
 
@@ -171,7 +170,7 @@ final class StateLock: Sendable {
         while flock(opened, LOCK_EX | LOCK_NB) != 0 {
             attempts += 1
             guard attempts == Self.attempts else {
-                usleep(Self.pause)
+                CurrentThread.sleep(for: Self.pause)
                 continue
             }
             close(opened)

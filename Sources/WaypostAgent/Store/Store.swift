@@ -70,7 +70,7 @@ package final class Store: Sendable {
             opened = try Self.open(file, StateContinuity(directory: directory, wasUsed: wasUsed))
         } catch {
             guard fresh, error.isLoss else { throw error }
-            let name = try file.setAside(at: time(nil))
+            let name = try file.setAside(at: WallClock.now())
             let text =
                 "\(path): \(error.detail). What was left was renamed to \(name), and a new one was started; the "
                 + "commands that ran and the revisions of maps are forgotten"
@@ -129,7 +129,7 @@ package final class Store: Sendable {
     ) throws(StoreError) -> Value {
         do {
             try file.checkPlaces()
-            let began = ContinuousClock.now
+            let began = MonotonicTime.instant
             defer { record(since: began) }
             let value = try withDatabase { db in
                 do {
@@ -228,7 +228,7 @@ package final class Store: Sendable {
 
     private func record(since began: ContinuousClock.Instant) {
         guard let timer else { return }
-        let (seconds, attoseconds) = began.duration(to: .now).components
+        let (seconds, attoseconds) = began.duration(to: MonotonicTime.instant).components
         timer.recordNanoseconds(seconds * 1_000_000_000 + attoseconds / 1_000_000_000)
     }
 

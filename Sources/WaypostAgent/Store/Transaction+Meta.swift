@@ -1,4 +1,4 @@
-import Glibc
+import Threading
 import Waypost
 import WaypostMessages
 
@@ -82,11 +82,7 @@ extension Store.Transaction {
     /// Lets the epoch go on from the clock, in milliseconds since 1970: above any number of connections.
     ///
     /// For a state file that can't know the earlier ones: it is new, or something is lost of it.
-    func liftEpoch() throws {
-        var now = timespec()
-        clock_gettime(CLOCK_REALTIME, &now)
-        try keepEpoch(above: Int64(now.tv_sec) * 1_000 + Int64(now.tv_nsec) / 1_000_000)
-    }
+    func liftEpoch() throws { try keepEpoch(above: WallClock.now()) }
 }
 
 extension Store.Transaction {

@@ -52,7 +52,7 @@ enum FaultPoint: String, CaseIterable {
         if let stall = Self.stall, stall.point == self,
             Self.stalled.add(1, ordering: .relaxed).newValue == stall.time
         {
-            usleep(stall.milliseconds * 1_000)
+            CurrentThread.sleep(for: .milliseconds(stall.milliseconds))
         }
         #endif
     }
@@ -60,6 +60,7 @@ enum FaultPoint: String, CaseIterable {
 
 #if FAULT_POINTS
 import Synchronization
+import Threading
 
 extension FaultPoint {
     private static let passed = Atomic<Int>(0)

@@ -1,4 +1,5 @@
 package import MQTTLink
+import Threading
 package import Waypost
 package import WaypostFleet
 import WaypostMessages

@@ -1,4 +1,5 @@
 import MQTTLink
+import Threading
 import Waypost
 import WaypostFleet
 import WaypostMessages
@@ -32,7 +33,7 @@ extension Backend {
                     }
                     return
                 } catch let error as BackendError where error.kind == .noBroker {
-                    try await Task.sleep(for: pause.next())
+                    try await MonotonicTime.sleep(for: pause.next())
                 }
             }
         }
@@ -67,7 +68,7 @@ extension Backend {
                         try await Self.readFailures(session, element)
                     }
                 } catch let error as BackendError where error.kind == .noBroker {
-                    try await Task.sleep(for: pause.next())
+                    try await MonotonicTime.sleep(for: pause.next())
                 }
             }
         }
@@ -102,7 +103,7 @@ extension Backend {
                 do {
                     return try await follower.run()
                 } catch let error as BackendError where error.kind == .noBroker {
-                    try await Task.sleep(for: pause.next())
+                    try await MonotonicTime.sleep(for: pause.next())
                 }
             }
         }

@@ -1,5 +1,6 @@
 import MQTTLink
 public import ServiceLifecycle
+import Threading
 import WaypostMessages
 
 #if !Agent
@@ -63,7 +64,7 @@ public final class Backend: Service {
     /// - Throws: ``BackendError`` of kind `noBroker` when there is none in time.
     public func waitUntilConnected(within limit: Duration = .seconds(10)) async throws {
         try await PublicCall.run { [link] in
-            guard try await link.connected(until: .now + limit) == nil else { return }
+            guard try await link.connected(until: MonotonicTime.instant + limit) == nil else { return }
             throw BackendError(.noBroker, "no broker: \(link.reason.map { "\($0)" } ?? "no answer")")
         }
     }

@@ -1,3 +1,4 @@
+import Threading
 import Waypost
 public import WaypostFleet
 import WaypostMessages
@@ -110,7 +111,7 @@ extension GroupClient {
                         status.map { element($0) } ?? true
                     }
                 } catch let error as BackendError where error.kind == .noBroker {
-                    try await Task.sleep(for: pause.next())
+                    try await MonotonicTime.sleep(for: pause.next())
                 }
             }
         }

@@ -1,4 +1,5 @@
 import MQTTLink
+import Threading
 import WaypostMessages
 
 extension BackendSession {
@@ -18,7 +19,7 @@ extension BackendSession {
         by agent: (Answer) -> String, _ answer: (MQTTMessage) -> Answer?,
         after said: [MQTTMessage] = [], isRead: Bool = false, _ each: (Answer) -> Void
     ) async throws -> Int {
-        let end = ContinuousClock.now + wait.duration
+        let end = MonotonicTime.instant + wait.duration
         var answered: Set<String> = []
         func take(_ message: MQTTMessage) {
             diagnosis.saw(message)
@@ -31,7 +32,7 @@ extension BackendSession {
         if case .group = audience, isRead ? true : try await readRetained(within: wait.duration, take) {
             awaited = diagnosis.awaited(isPatient: wait.isGiven)
         }
-        var alarms = [alarm(after: max(.zero, end - .now))]
+        var alarms = [alarm(after: max(.zero, end - MonotonicTime.instant))]
         defer { for alarm in alarms { alarm.cancel() } }
         var isLookedAt = wait.isGiven
         while true {
@@ -54,7 +55,7 @@ extension BackendSession {
                 take(message)
                 continue
             }
-            let isOver = ContinuousClock.now >= end
+            let isOver = MonotonicTime.instant >= end
             guard isOver || diagnosis.isKnownOffline else { continue }
             try throwIfSilent(isOver ? wait.text : nil)
             return answered.count

@@ -1,3 +1,4 @@
+import Threading
 package import WaypostMessages
 
 /// How far the clock of an agent is from this machine's.

@@ -1,5 +1,6 @@
 import Logging
 import MQTTLink
+import Threading
 import Waypost
 package import WaypostMessages
 import WaypostTools
@@ -78,7 +79,7 @@ package struct CommandRequest: Sendable {
         in session: BackendSession, _ diagnosis: inout NoReplyDiagnosis, isRead: Bool,
         _ each: (AgentReply) -> Void
     ) async throws -> Int {
-        let started = ContinuousClock.now
+        let started = MonotonicTime.instant
         try await session.publish(message)
         guard wait.isOn else { return 0 }
         do {
@@ -166,7 +167,7 @@ package struct CommandRequest: Sendable {
             let alarm = session.alarm(after: Self.patience)
             defer { alarm.cancel() }
             while case .message(let message) = try await session.next() {
-                guard let answer = question.reply(message, since: .now) else { continue }
+                guard let answer = question.reply(message, since: MonotonicTime.instant) else { continue }
                 guard answer.isOK else { return nil }
                 guard let situation = CommandSituation.all(in: answer.reply).first else {
                     // It did, whatever it knows by now.
@@ -184,14 +185,14 @@ package struct CommandRequest: Sendable {
     private func situationInNewSession(_ known: NoReplyDiagnosis) async -> Wording? {
         guard case .agent = audience else { return nil }
         // The broker may be about to come back.
-        let end = ContinuousClock.now + Self.patienceWithBroker
-        while ContinuousClock.now < end {
+        let end = MonotonicTime.instant + Self.patienceWithBroker
+        while MonotonicTime.instant < end {
             do {
                 return try await BackendSession.with(settings, required: [replyFilter], within: .seconds(1)) {
                     await situation(in: $0, known)
                 }
             } catch {
-                guard (try? await Task.sleep(for: .milliseconds(200))) != nil else { return nil }
+                guard (try? await MonotonicTime.sleep(for: .milliseconds(200))) != nil else { return nil }
             }
         }
         return nil
@@ -223,6 +224,6 @@ package struct CommandRequest: Sendable {
         else { return nil }
         return AgentReply(
             agent: agent, reply: reply, payload: message.payload,
-            roundTrip: (ContinuousClock.now - started).milliseconds)
+            roundTrip: (MonotonicTime.instant - started).milliseconds)
     }
 }

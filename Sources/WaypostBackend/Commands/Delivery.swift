@@ -22,7 +22,7 @@ struct Delivery: Sendable {
 
     /// - Throws: ``BackendError``; `CancellationError` when the task is cancelled.
     func run() async throws -> CommandReply {
-        let started = ContinuousClock.now
+        let started = MonotonicTime.instant
         let rest = Duration.milliseconds(max(0, command.forgottenAt - WallClock.now()))
         let end = started + min(deadline ?? rest, rest)
         let (queue, token) = link.expect(command.id)
@@ -32,20 +32,20 @@ struct Delivery: Sendable {
         var presence: SharedReader?
         var sentOn: Int?
         var (next, look) = (end, min(end, started + Self.lookAfter))
-        while ContinuousClock.now < end, !link.isStopped {
+        while MonotonicTime.instant < end, !link.isStopped {
             if let current = try await link.connected(until: end),
-                current.number != sentOn || ContinuousClock.now >= next
+                current.number != sentOn || MonotonicTime.instant >= next
             {
                 try await publish()
-                (sentOn, next) = (current.number, .now + Self.resendAfter)
+                (sentOn, next) = (current.number, MonotonicTime.instant + Self.resendAfter)
             }
-            if presence == nil, ContinuousClock.now >= look {
+            if presence == nil, MonotonicTime.instant >= look {
                 look = end
                 presence = try await watch(queue)
                 queue.alarm()
             }
             let alarm = Task { [due = min(end, next, look)] in
-                try await Task.sleep(until: due)
+                try await MonotonicTime.sleep(until: due)
                 queue.alarm()
             }
             defer { alarm.cancel() }
@@ -55,7 +55,7 @@ struct Delivery: Sendable {
                 let wasOnline = diagnosis.isOnline == true
                 diagnosis.saw(message)
                 // It came back just now: the broker may have lost what it kept for it.
-                if !wasOnline, diagnosis.isOnline == true, !message.retain { next = .now }
+                if !wasOnline, diagnosis.isOnline == true, !message.retain { next = MonotonicTime.instant }
             case .alarm?:
                 guard presence != nil, !isPatient, diagnosis.isKnownOffline else { continue }
                 throw BackendError(.noReply, diagnosis.explanation(after: nil), id: command.id)
@@ -99,7 +99,7 @@ struct Delivery: Sendable {
         return CommandReply(
             AgentReply(
                 agent: command.agent, reply: reply, payload: message.payload,
-                roundTrip: (ContinuousClock.now - started).milliseconds))
+                roundTrip: (MonotonicTime.instant - started).milliseconds))
     }
 
     private func silence(_ diagnosis: NoReplyDiagnosis, wasSent: Bool) -> BackendError {

@@ -1,3 +1,4 @@
+import Threading
 import WaypostMessages
 
 /// What agents did not answer that were asked for something page by page.
@@ -40,11 +41,11 @@ struct PagedAnswers {
                 took($0, first, 1)
             }
         }
-        let end = ContinuousClock.now + limits.time
+        let end = MonotonicTime.instant + limits.time
         while !next.isEmpty {
             let (agent, page, number) = next.removeFirst()
             let silence =
-                ContinuousClock.now < end
+                MonotonicTime.instant < end
                 ? try await silence {
                     _ = try await request(.agent(agent), page).perform(in: session) { took($0, page, number) }
                 }

@@ -9,7 +9,7 @@ extension BackendSession {
     ///
     /// - Returns: whether it had sent all within the time.
     package func readRetained(within limit: Duration, _ saw: (MQTTMessage) -> Void) async throws -> Bool {
-        let end = ContinuousClock.now + limit
+        let end = MonotonicTime.instant + limit
         let roundTrip = Guarded<Duration?>(nil)
         // Behind the answer, so that it is known when the alarm is read.
         let fence = alarm {
@@ -22,22 +22,22 @@ extension BackendSession {
             fence.cancel()
             alarm.cancel()
         }
-        var newest = ContinuousClock.now
+        var newest = MonotonicTime.instant
         while true {
             switch try await next() {
             case .message(let message):
                 // What is not retained is news, and may go on for ever.
-                if message.retain { newest = .now }
+                if message.retain { newest = MonotonicTime.instant }
                 saw(message)
             case .alarm:
                 if let time = roundTrip.withLock(\.self) {
-                    let silence = ContinuousClock.now - newest
+                    let silence = MonotonicTime.instant - newest
                     let needed = max(time, Self.graceOfRetained)
                     if silence >= needed { return true }
                     alarm.cancel()
-                    alarm = self.alarm(after: min(needed - silence, end - .now))
+                    alarm = self.alarm(after: min(needed - silence, end - MonotonicTime.instant))
                 }
-                if ContinuousClock.now >= end { return false }
+                if MonotonicTime.instant >= end { return false }
             }
         }
     }

@@ -1,5 +1,6 @@
 import Logging
 package import MQTTLink
+import Threading
 import Waypost
 package import WaypostMessages
 
@@ -79,14 +80,15 @@ package final class BackendSession: Sendable {
         _ configuration: MQTTLinkConfiguration, within limit: Duration, messageLimit: Int, byteLimit: Int
     ) async throws -> MQTTSession {
         var failures: [String] = []
-        let (end, part) = (ContinuousClock.now + limit, limit / configuration.brokers.count)
+        let (end, part) = (MonotonicTime.instant + limit, limit / configuration.brokers.count)
         for broker in configuration.brokers {
             var one = configuration
             one.brokers = [broker]
             one.connectTimeout = min(one.connectTimeout, part)
             do {
                 return try await MQTTSession.connect(
-                    one, within: max(end - .now, part), messageLimit: messageLimit, byteLimit: byteLimit)
+                    one, within: max(end - MonotonicTime.instant, part), messageLimit: messageLimit,
+                    byteLimit: byteLimit)
             } catch {
                 try Task.checkCancellation()
                 failures.append(refusalText(error))
@@ -137,10 +139,10 @@ package final class BackendSession: Sendable {
     /// - Returns: how long the answer took; nil when none came.
     /// - Throws: `CancellationError` when the task is cancelled.
     package func fence() async throws -> Duration? {
-        let start = ContinuousClock.now
+        let start = MonotonicTime.instant
         // Whether it is granted does not matter; what a sender may read in any case is least remarkable.
         let answer = try await answers(to: Subscription(topics.reply(of: "+", to: sender)))
-        return answer.map { _ in ContinuousClock.now - start }
+        return answer.map { _ in MonotonicTime.instant - start }
     }
 
     /// Nil when the connection ended, or there was no answer in time.
@@ -214,7 +216,7 @@ package final class BackendSession: Sendable {
     /// Lets ``next()`` return `.alarm` once the time is over, unless it is called off before.
     @discardableResult
     package func alarm(after limit: Duration) -> Alarm {
-        alarm { (try? await Task.sleep(for: limit)) != nil }
+        alarm { (try? await MonotonicTime.sleep(for: limit)) != nil }
     }
 
     /// Lets ``next()`` return `.alarm` when `isDue` returns true.

@@ -1,4 +1,5 @@
 import ServiceLifecycle
+import Threading
 import Waypost
 import WaypostMessages
 
@@ -24,7 +25,7 @@ enum PublicCall {
                     if !isLast { work.cancel() }
                 }
             } onCancel: {
-                work.cancel()
+                Scheduling.undisturbed { work.cancel() }
             }
         } catch {
             // Whatever a wait ended with because of that, that is the reason.

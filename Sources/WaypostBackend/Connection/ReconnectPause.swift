@@ -1,3 +1,5 @@
+import Threading
+
 /// How long to wait before coming back to a broker that has ended the connection.
 package struct ReconnectPause {
     /// A connection that lasted this long was a good one.
@@ -19,13 +21,13 @@ package struct ReconnectPause {
 
     package init() {}
 
-    package mutating func connectionMade() { connected = .now }
+    package mutating func connectionMade() { connected = MonotonicTime.instant }
 
     /// The connection ended, or none could be made; returns how long to wait now.
     package mutating func next() -> Duration {
         isHintDue = false
         if let connected {
-            let wasGood = ContinuousClock.now - connected >= Self.good
+            let wasGood = MonotonicTime.instant - connected >= Self.good
             shortConnections = wasGood ? 0 : shortConnections + 1
             isHintDue = shortConnections == 3
             if shortConnections <= 1 { pause = Self.first }

@@ -115,7 +115,7 @@ package final class SharedLink: MQTTLinkDelegate {
         }
         guard let id else { return current }
         let alarm = Task {
-            try await Task.sleep(until: end)
+            try await MonotonicTime.sleep(until: end)
             wake.fire()
         }
         await wake.waitUnlessCancelled()
@@ -133,7 +133,7 @@ package final class SharedLink: MQTTLinkDelegate {
     func open(
         _ queue: MessageQueue, _ subscriptions: [Subscription], within limit: Duration, lasts: Bool = false
     ) async throws -> (reader: SharedReader, answers: [SubscriptionResult])? {
-        guard let current = try await connected(until: .now + limit) else { return nil }
+        guard let current = try await connected(until: MonotonicTime.instant + limit) else { return nil }
         let id = state.withLock { state in
             let id = state.next()
             state.readers[id] = Reader(filters: [:], queue: queue, lasts: lasts)

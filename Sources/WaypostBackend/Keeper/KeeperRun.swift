@@ -38,7 +38,7 @@ package struct KeeperRun {
                 try await run(&keeper, report, &isFirst)
             } catch let error as BackendError where error.kind == .noBroker && !isFirst {
                 settings.logger.warning("\(error)")
-                try await Task.sleep(for: .seconds(1))
+                try await MonotonicTime.sleep(for: .seconds(1))
             }
         }
     }
@@ -51,7 +51,7 @@ package struct KeeperRun {
             settings, required: [filters[0]], useful: Array(filters.dropFirst()), byteLimit: 256 << 20)
         if !isFirst { report(.connected) }
         isFirst = false
-        var chance = SystemRandomNumberGenerator()
+        var chance = Chance()
         func now() -> Int64 { Int64(clamping: MonotonicTime.now / 1_000_000) }
         do {
             var last = now()

@@ -1,4 +1,5 @@
 package import MQTTLink
+import Threading
 
 extension BackendSession {
     /// How long an agent is left alone that is asked too often.
@@ -14,20 +15,20 @@ extension BackendSession {
         _ replay: inout ReplayCollector, first: Duration, further: Duration, _ other: (MQTTMessage) -> Void
     ) async throws {
         for message in replay.messages { try await publish(message) }
-        var end = ContinuousClock.now + first
+        var end = MonotonicTime.instant + first
         var pauseEnd: ContinuousClock.Instant?
         var alarms = [alarm(after: first)]
         defer { for alarm in alarms { alarm.cancel() } }
         // Who is online is known from what the broker keeps, which may come after the answer of a fast agent.
         while !(replay.hasAnswers && replay.isComplete) {
             guard case .message(let message) = try await next() else {
-                if let time = pauseEnd, ContinuousClock.now >= time {
+                if let time = pauseEnd, MonotonicTime.instant >= time {
                     pauseEnd = nil
                     for message in replay.takeDelayed() { try await publish(message) }
-                    end = .now + further
+                    end = MonotonicTime.instant + further
                 }
                 // It may have been set before the last answer.
-                let rest = end - .now
+                let rest = end - MonotonicTime.instant
                 guard rest > .zero else { return }
                 alarms.append(alarm(after: rest))
                 continue
@@ -35,12 +36,12 @@ extension BackendSession {
             let answers = replay.answers
             if !replay.saw(message) { other(message) }
             guard replay.answers > answers else { continue }
-            end = .now + further
+            end = MonotonicTime.instant + further
             // The first alarm may be far away; from here on each sets the next.
             if answers == 0 { alarms.append(alarm(after: further)) }
             for message in replay.takeRequests() { try await publish(message) }
             if replay.hasDelayed, pauseEnd == nil {
-                pauseEnd = .now + Self.pause
+                pauseEnd = MonotonicTime.instant + Self.pause
                 alarms.append(alarm(after: Self.pause))
             }
         }

@@ -1,4 +1,5 @@
 import MQTTLink
+import Threading
 import Waypost
 package import WaypostFleet
 import WaypostMessages
@@ -26,8 +27,8 @@ package struct LogFollower {
     /// Who is there; and in which groups, where a group is followed.
     private var known: [String: FleetAgent] = [:]
     /// When the log began to be followed, and when something came the last time.
-    private let began = ContinuousClock.now
-    private var heard = ContinuousClock.now
+    private let began = MonotonicTime.instant
+    private var heard = MonotonicTime.instant
     private var pause = ReconnectPause()
     private var window = ReorderWindow()
     /// What is to be said of agents that were lost in this moment: perhaps it is the broker that ends.
@@ -158,7 +159,7 @@ package struct LogFollower {
 
     /// Shows what was missed while there was no connection; false when the reader wants no more.
     private mutating func catchUp(_ session: BackendSession) async throws -> Bool {
-        let now = ContinuousClock.now
+        let now = MonotonicTime.instant
         let missed = min((now - heard).milliseconds + Self.overlap, (now - began).milliseconds)
         guard !onlyFailures else {
             notice("failures of the last \(missed / 1_000 + 1) s may be missing here; the agents keep them")
@@ -246,7 +247,7 @@ package struct LogFollower {
 
     private mutating func comeBack() async throws -> BackendSession {
         while true {
-            try await Task.sleep(for: pause.next())
+            try await MonotonicTime.sleep(for: pause.next())
             if pause.isHintDue { notice(ReconnectPause.hint) }
             do {
                 let session = try await connect()
@@ -260,7 +261,7 @@ package struct LogFollower {
 
     /// Hands on what a message holds; false when the reader wants no more.
     private mutating func show(_ message: MQTTMessage) -> Bool {
-        heard = .now
+        heard = MonotonicTime.instant
         guard let (agent, content) = settings.topics.outbound(message.topic) else { return true }
         learnGroups(message)
         guard selection.includes(agent, in: known[agent]?.groups) else { return true }

@@ -1,3 +1,4 @@
+import Threading
 package import WaypostMessages
 
 /// Where the log begins: so long ago, or at a time; see ``WrittenTime`` for its forms.

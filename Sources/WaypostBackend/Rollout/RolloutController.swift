@@ -121,7 +121,7 @@ package struct RolloutController: Sendable {
         _ director: inout RolloutDirector, _ record: inout RolloutAuditFile?
     ) async throws -> BackendSession {
         while true {
-            try await Task.sleep(for: .milliseconds(500))
+            try await MonotonicTime.sleep(for: .milliseconds(500))
             do {
                 let session = try await connect()
                 keep(try await read(&director, in: session), in: &record, &director)

@@ -1,5 +1,6 @@
 import Logging
 import MQTTLink
+import Threading
 import Waypost
 package import WaypostFleet
 import WaypostMessages
@@ -140,7 +141,7 @@ package struct RolloutReader: Sendable {
             } catch let error as BackendError where error.kind == .noBroker && hasBegun {
                 if !isLost { settings.logger.warning("\(error)") }
                 isLost = true
-                try await Task.sleep(for: .seconds(1))
+                try await MonotonicTime.sleep(for: .seconds(1))
             }
         }
     }
@@ -205,7 +206,7 @@ package struct RolloutReader: Sendable {
             for _ in 0..<Self.readings where !history.isWhole {
                 // What was written meanwhile is on its way, or has come; the broker sends the rest anew.
                 let known = kept
-                try await Task.sleep(for: Self.pauseOfReading)
+                try await MonotonicTime.sleep(for: Self.pauseOfReading)
                 for filter in [topics.audits(of: group), topics.rollout(of: group)] {
                     _ = try await session.subscribe(filter)
                 }

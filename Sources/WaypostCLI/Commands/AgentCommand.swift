@@ -3,6 +3,7 @@ import DemoFeatures
 import Logging
 import Metrics
 import ServiceLifecycle
+import Threading
 import UnixSignals
 import Waypost
 import WaypostAgent
@@ -144,9 +145,11 @@ struct AgentCommand: OperatorCommand {
             try await withTaskCancellationHandler {
                 try await running.value
             } onCancel: {
-                logger.notice("stopping; a second signal ends the process at once")
-                if let signal = signals.name { agent.willStop(because: signal) }
-                Task { await group.triggerGracefulShutdown() }
+                Scheduling.undisturbed {
+                    logger.notice("stopping; a second signal ends the process at once")
+                    if let signal = signals.name { agent.willStop(because: signal) }
+                    Task { await group.triggerGracefulShutdown() }
+                }
             }
         } catch {
             throw CommandError(.failed, "the agent ended: \(error.words)")

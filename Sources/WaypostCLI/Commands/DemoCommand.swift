@@ -1,4 +1,5 @@
 import ArgumentParser
+import Threading
 import Waypost
 import WaypostBackend
 import WaypostMessages
@@ -40,7 +41,7 @@ struct DemoCommand: OperatorCommand {
     /// Plays the story; returns how many steps were not as expected.
     private func play(_ processes: ProcessGroupGuard) async throws -> Int {
         let demoOutput = DemoOutput(isJSON: output.isJSON, style: output.style)
-        let started = ContinuousClock.now
+        let started = MonotonicTime.instant
         let broker = try await PrivateBroker.start(in: processes)
         demoOutput.say(
             "The demo uses its own broker at \(broker.url) and its own agent, \(DemoAgent.name).")
@@ -61,7 +62,7 @@ struct DemoCommand: OperatorCommand {
                     pause: slow ? .milliseconds(1500) : .zero)
                 try await run.play(DemoStory.chapters)
                 _ = await run.agent.stop()
-                summarise(run.tally, ContinuousClock.now - started, demoOutput)
+                summarise(run.tally, MonotonicTime.instant - started, demoOutput)
                 return run.tally.unexpected
             } catch {
                 _ = await agent.stop()

@@ -1,6 +1,7 @@
 import ArgumentParser
 import Configuration
 import MQTTLink
+import Threading
 import Waypost
 import WaypostBackend
 import WaypostMessages

@@ -1,4 +1,5 @@
 import ArgumentParser
+import Threading
 import WaypostBackend
 import WaypostMessages
 

@@ -1,6 +1,7 @@
 import ArgumentParser
 import FoundationEssentials
 import Glibc
+import Threading
 import Waypost
 import WaypostAgent
 import WaypostBackend
@@ -140,11 +141,11 @@ struct SimulateCommand: OperatorCommand {
         }
         let progress = FleetProgress(of: agents, isShown: !output.isJSON)
         var interruption: (any Error)?
-        let begun = ContinuousClock.now
+        let begun = MonotonicTime.instant
         do {
             try await simulation.start { progress.show($0, "up") }
             progress.end()
-            say(simulation, after: ContinuousClock.now - begun)
+            say(simulation, after: MonotonicTime.instant - begun)
             try await simulation.run(for: time?.duration)
         } catch {
             progress.end()
@@ -181,7 +182,8 @@ struct SimulateCommand: OperatorCommand {
         (plan.logRate, plan.failureRate) = (logRate, failureRate)
         (plan.traffic, plan.mapFaults) = (traffic, mapFaults)
         plan.map = try mapOf.map { try FleetOptions.map($0) }
-        plan.seed = seed ?? UInt64.random(in: 1...999_999)
+        var chance = Chance()
+        plan.seed = seed ?? UInt64.random(in: 1...999_999, using: &chance)
         (plan.topics, plan.broker) = (settings.topics, settings.place)
         plan.hasOwnSessions = ownSessions
         return plan

@@ -1,4 +1,3 @@
-import Dispatch
 import Glibc
 import Threading
 
@@ -73,7 +72,7 @@ final class ChildProcess: Sendable {
         guard !hasEnded else { return await status }
         kill(pid, SIGTERM)
         let insist = Task { [pid] in
-            guard (try? await Task.sleep(for: limit)) != nil else { return }
+            guard (try? await MonotonicTime.sleep(for: limit)) != nil else { return }
             kill(pid, SIGKILL)
         }
         defer { insist.cancel() }
@@ -89,13 +88,14 @@ final class ChildProcess: Sendable {
 
     private static func wait(for pid: pid_t) async -> Int32 {
         await withCheckedContinuation { continuation in
-            // A thread of its own: waitpid blocks.
-            DispatchQueue(label: "waypost.child").async {
+            let wait: @Sendable () -> Void = {
                 var status: Int32 = 0
                 while waitpid(pid, &status, 0) < 0 && errno == EINTR {}
                 let signal = status & 0x7F
                 continuation.resume(returning: signal == 0 ? (status >> 8) & 0xFF : 128 + signal)
             }
+            // A thread of its own, for waitpid blocks; where the system has none, this one.
+            if PlainThread.start(name: "wp-child", wait) != nil { wait() }
         }
     }
 

@@ -1,3 +1,4 @@
+import Threading
 import Waypost
 import WaypostBackend
 import WaypostMessages
@@ -35,7 +36,7 @@ struct DemoRun {
                 let unexpected = try await play(step)
                 output.ended(step, unexpected: unexpected)
                 if unexpected != nil { tally.unexpected += 1 }
-                if pause > .zero { try await Task.sleep(for: pause) }
+                if pause > .zero { try await MonotonicTime.sleep(for: pause) }
             }
         }
         tally.statuses = Dictionary(grouping: backend.seen.replies.values, by: \.status).mapValues(\.count)

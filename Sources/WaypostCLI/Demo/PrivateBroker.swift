@@ -1,6 +1,7 @@
 import FoundationEssentials
 import Glibc
 import MQTTLink
+import Threading
 import WaypostMessages
 
 /// A mosquitto of the demo's own, on a free port of the loopback, which keeps nothing.
@@ -52,7 +53,7 @@ struct PrivateBroker: Sendable {
                 return true
             }
             if process.hasEnded { return false }
-            try await Task.sleep(for: .milliseconds(50))
+            try await MonotonicTime.sleep(for: .milliseconds(50))
         }
         return false
     }

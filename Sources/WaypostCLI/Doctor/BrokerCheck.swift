@@ -1,4 +1,5 @@
 import MQTTLink
+import Threading
 import Waypost
 import WaypostBackend
 import WaypostMessages
@@ -73,13 +74,13 @@ struct BrokerCheck {
     func examine(
         _ wanted: [String], _ body: (BackendSession) async throws -> [DoctorFinding]
     ) async throws -> [DoctorFinding] {
-        let started = ContinuousClock.now
+        let started = MonotonicTime.instant
         return try await BackendSession.with(
             settings, required: [], useful: wanted + [BrokerVersion.topic, BrokerEngine.descriptions],
             within: .seconds(10)
         ) { session in
             let connection = session.connection
-            let time = (ContinuousClock.now - started).milliseconds
+            let time = (MonotonicTime.instant - started).milliseconds
             let there = DoctorFinding(
                 "broker", .ok,
                 "connected to \(connection.broker) in \(time) ms, MQTT \(connection.version)"
@@ -155,7 +156,7 @@ struct BrokerCheck {
         let command = Command(sending: .ping())
         // Without an agent there is no one to answer, but a broker that speaks MQTT 5 says whether we may write.
         let topic = topics.command(to: .agent(target ?? "doctor-\(Identifier.short())"), from: sender)
-        let asked = ContinuousClock.now
+        let asked = MonotonicTime.instant
         do {
             try await session.publish(.json(topic, command.encoded()))
         } catch let error as BackendError where error.exit == .failed {
@@ -191,7 +192,7 @@ struct BrokerCheck {
         guard came, let reply else {
             return [noAnswer(from: target, roster.members[target]?.health, to: topic, session)]
         }
-        let trip = (ContinuousClock.now - asked).milliseconds
+        let trip = (MonotonicTime.instant - asked).milliseconds
         return [
             DoctorFinding("publish", .ok, "\(target) answers a ping in \(trip) ms (\(reply.code.name))"),
             Self.clock(of: reply, from: target, asked: now, trip: trip),

@@ -1,4 +1,5 @@
 import MQTTLink
+import Threading
 import Waypost
 import WaypostBackend
 import WaypostMessages
@@ -186,7 +187,7 @@ struct PromiseCheck {
     /// The next message; nil after some silence, or when the connection has ended.
     private func next(of session: MQTTSession) async -> MQTTMessage? {
         let alarm = Task {
-            try await Task.sleep(for: Self.silence)
+            try await MonotonicTime.sleep(for: Self.silence)
             session.queue.alarm()
         }
         defer { alarm.cancel() }

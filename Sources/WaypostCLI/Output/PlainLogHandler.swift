@@ -1,4 +1,5 @@
 import Logging
+import Threading
 import Waypost
 import WaypostMessages
 

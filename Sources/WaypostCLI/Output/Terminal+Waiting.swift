@@ -1,3 +1,5 @@
+import Threading
+
 extension Terminal {
     /// Says on standard error, if it is a terminal, what is waited for; not when that is over within a second.
     ///
@@ -7,7 +9,7 @@ extension Terminal {
     ) async throws -> Value {
         guard showsProgress else { return try await work() }
         let line = Task {
-            try await Task.sleep(for: .seconds(1))
+            try await MonotonicTime.sleep(for: .seconds(1))
             progress("\(what) …")
         }
         func end() async {

@@ -1,4 +1,5 @@
 import Glibc
+import Threading
 import Waypost
 
 /// The agent's health on a Unix socket in its state directory: one JSON object for each connection.
@@ -42,19 +43,19 @@ struct HealthSocket {
     ///
     /// - Throws: ``CommandError`` 3 when no agent answers.
     static func ask(in directory: String, within limit: Duration) throws(CommandError) -> JSONValue {
-        let end = ContinuousClock.now + limit
+        let end = MonotonicTime.instant + limit
         let socket = try withSocket(in: directory) { (socket, address, size) throws(CommandError) in
             while connect(socket, address, size) != 0 {
                 // Others wait to be accepted, as many as may.
-                guard errno == EAGAIN, ContinuousClock.now < end else { throw noAnswer(directory, errno) }
-                usleep(10_000)
+                guard errno == EAGAIN, MonotonicTime.instant < end else { throw noAnswer(directory, errno) }
+                CurrentThread.sleep(for: .milliseconds(10))
             }
         }
         defer { close(socket) }
         var answer: [UInt8] = []
         var buffer = [UInt8](repeating: 0, count: 65_536)
         while answer.count <= maximumAnswer {
-            let left = Int32(clamping: (end - .now).milliseconds)
+            let left = Int32(clamping: (end - MonotonicTime.instant).milliseconds)
             var ready = pollfd(fd: socket, events: Int16(POLLIN), revents: 0)
             guard left > 0, poll(&ready, 1, left) >= 0 || errno == EINTR else { break }
             let count = read(socket, &buffer, buffer.count)

@@ -78,7 +78,9 @@ struct SmallServer: Sendable {
         let client = Glibc.accept(listener, nil, nil)
         guard client >= 0 else {
             // Descriptors may be short for a moment; poll would return at once again.
-            if errno != EAGAIN && errno != EINTR && errno != ECONNABORTED { usleep(50_000) }
+            if errno != EAGAIN && errno != EINTR && errno != ECONNABORTED {
+                CurrentThread.sleep(for: .milliseconds(50))
+            }
             return
         }
         _ = fcntl(client, F_SETFL, O_NONBLOCK)
@@ -123,9 +125,5 @@ struct SmallServer: Sendable {
         return false
     }
 
-    private static func now() -> Int64 {
-        var time = timespec()
-        clock_gettime(CLOCK_MONOTONIC, &time)
-        return Int64(time.tv_sec) * 1_000 + Int64(time.tv_nsec) / 1_000_000
-    }
+    private static func now() -> Int64 { Int64(MonotonicTime.now / 1_000_000) }
 }

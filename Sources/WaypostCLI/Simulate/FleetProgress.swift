@@ -16,7 +16,7 @@ final class FleetProgress: Sendable {
     init(of count: Int, isShown: Bool) {
         self.count = count
         self.isShown = isShown
-        state = Guarded(State(next: .now + Self.first(isTerminal)))
+        state = Guarded(State(next: MonotonicTime.instant + Self.first(isTerminal)))
     }
 
     /// What is over soon needs no progress.
@@ -30,8 +30,8 @@ final class FleetProgress: Sendable {
     func show(_ done: Int, _ word: String) {
         guard isShown else { return }
         let isDue = state.withLock { state in
-            guard ContinuousClock.now >= state.next else { return false }
-            state.next = .now + interval
+            guard MonotonicTime.instant >= state.next else { return false }
+            state.next = MonotonicTime.instant + interval
             state.isLineOpen = isTerminal
             return true
         }
@@ -46,7 +46,7 @@ final class FleetProgress: Sendable {
     /// Wipes the line; something else may begin.
     func end() {
         let isOpen = state.withLock { state in
-            defer { state = State(next: .now + Self.first(isTerminal)) }
+            defer { state = State(next: MonotonicTime.instant + Self.first(isTerminal)) }
             return state.isLineOpen
         }
         if isOpen { Terminal.progress("") }

@@ -100,7 +100,7 @@ struct WatchFeed {
     }
 
     private func comeBack(_ pause: inout ReconnectPause, _ state: WatchState) async -> BackendSession? {
-        while (try? await Task.sleep(for: pause.next())) != nil {
+        while (try? await MonotonicTime.sleep(for: pause.next())) != nil {
             if pause.isHintDue { state.change { $0.model.link = ReconnectPause.hint } }
             if let session = try? await connect() { return session }
         }

@@ -1,5 +1,5 @@
-import Dispatch
 import Glibc
+import Threading
 import UnixSignals
 import WaypostBackend
 import WaypostMessages
@@ -29,7 +29,7 @@ struct WatchLoop {
             Task { await feed.run(session, state) },
             Task { await Self.listenToSignals(state) },
             Task {
-                while (try? await Task.sleep(for: Self.longestPause)) != nil { state.redraw() }
+                while (try? await MonotonicTime.sleep(for: Self.longestPause)) != nil { state.redraw() }
             },
         ]
         defer { for task in tasks { task.cancel() } }
@@ -48,7 +48,7 @@ struct WatchLoop {
             let content = state.content
             if content.view.hasEnded { return }
             draw(content)
-            try? await Task.sleep(for: Self.shortestPause)
+            try? await MonotonicTime.sleep(for: Self.shortestPause)
         }
     }
 
@@ -67,7 +67,7 @@ struct WatchLoop {
     private static func readKeys(_ state: WatchState) {
         let invocation = Invocation.current
         // A thread of its own: read blocks, and goes with the process.
-        DispatchQueue(label: "waypost.keys").async {
+        let failure = PlainThread.start(name: "wp-keys") {
             var buffer = [UInt8](repeating: 0, count: 64)
             var reader = WatchKeyReader()
             while true {
@@ -85,5 +85,7 @@ struct WatchLoop {
                 }
             }
         }
+        // Without one there are no keys to end it by.
+        if failure != nil { state.end() }
     }
 }

@@ -1,4 +1,5 @@
 import MQTTLink
+import Threading
 import Waypost
 import WaypostBackend
 import WaypostMessages

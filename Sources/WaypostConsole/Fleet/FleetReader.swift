@@ -81,7 +81,7 @@ final class FleetReader: Service {
                     connection.reason = error.words
                 }
             }
-            guard (try? await Task.sleep(for: pause.next())) != nil else { return }
+            guard (try? await MonotonicTime.sleep(for: pause.next())) != nil else { return }
         }
     }
 

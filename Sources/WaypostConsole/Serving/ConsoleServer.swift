@@ -6,6 +6,7 @@ import ServiceLifecycle
 import Waypost
 import WaypostBackend
 import WaypostMessages
+import Threading
 
 /// Answers the requests of the page.
 struct ConsoleServer: HTTPResponder {
@@ -74,7 +75,7 @@ struct ConsoleServer: HTTPResponder {
         try await withThrowingTaskGroup(of: JSONValue.self) { tasks in
             tasks.addTask { try await body() }
             tasks.addTask {
-                try await Task.sleep(for: limit)
+                try await MonotonicTime.sleep(for: limit)
                 throw ViewError.tooLong("it was ended: it took more than \(limit.components.seconds) s")
             }
             defer { tasks.cancelAll() }
@@ -229,7 +230,7 @@ struct ConsoleServer: HTTPResponder {
                     let bytes = tab.next()
                     // It waits here as long as the tab does not read.
                     if !bytes.isEmpty { try await writer.write(ByteBuffer(bytes: bytes)) }
-                    try await Task.sleep(for: TabStream.pace)
+                    try await MonotonicTime.sleep(for: TabStream.pace)
                 }
                 withExtendedLifetime(lease) {}
                 try await writer.finish(nil)

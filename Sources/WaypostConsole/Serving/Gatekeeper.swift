@@ -119,7 +119,7 @@ final class Gatekeeper: Sendable {
 
     /// 128 random bits in hexadecimal.
     static func secret() -> String {
-        var random = SystemRandomNumberGenerator()
+        var random = Chance()
         let letters = Array("0123456789abcdef")
         return String((0..<32).map { _ in letters[Int(random.next(upperBound: UInt(16)))] })
     }

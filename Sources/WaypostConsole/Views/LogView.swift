@@ -1,3 +1,4 @@
+import Threading
 import Waypost
 import WaypostBackend
 import WaypostMessages
@@ -114,7 +115,7 @@ struct LogView: Sendable {
     func frame(
         of ring: LineRing, from start: Int64, limit: Int, backlog: Int, within time: Duration, now: Int64
     ) -> Frame {
-        let end = ContinuousClock.now + time
+        let end = MonotonicTime.instant + time
         var frame = Frame(next: max(start, ring.first))
         frame.dropped = frame.next.subtracting(clamping: start)
         // One that is far behind gets the newest.
@@ -122,13 +123,13 @@ struct LogView: Sendable {
         if frame.next < target {
             for numbered in ring.lines(from: frame.next).prefix(Int(target - frame.next)) {
                 // Those that can't be looked at in time may have been of interest.
-                guard ContinuousClock.now >= end || shows(numbered.line, now: now) else { continue }
+                guard MonotonicTime.instant >= end || shows(numbered.line, now: now) else { continue }
                 frame.dropped.add(clamping: 1)
             }
             frame.next = target
         }
         for numbered in ring.lines(from: frame.next) {
-            guard frame.lines.count < limit, ContinuousClock.now < end else { return frame }
+            guard frame.lines.count < limit, MonotonicTime.instant < end else { return frame }
             frame.next = numbered.number + 1
             if shows(numbered.line, now: now) { frame.lines.append(numbered) }
         }
@@ -143,14 +144,14 @@ struct Patience {
     /// How long it keeps a thread, of which there are as many as processors.
     private static let turn = Duration.milliseconds(10)
 
-    private let end = ContinuousClock.now + limit
-    private var turnEnd = ContinuousClock.now + turn
+    private let end = MonotonicTime.instant + limit
+    private var turnEnd = MonotonicTime.instant + turn
 
     /// Before each look.
     ///
     /// - Throws: ``ViewError`` when time is up, `CancellationError` when no one waits for it.
     mutating func look() async throws {
-        let now = ContinuousClock.now
+        let now = MonotonicTime.instant
         guard now >= turnEnd else { return }
         guard now < end else {
             throw ViewError.tooLong(
@@ -160,7 +161,7 @@ struct Patience {
         }
         try Task.checkCancellation()
         await Task.yield()
-        turnEnd = .now + Self.turn
+        turnEnd = MonotonicTime.instant + Self.turn
     }
 }
 

@@ -46,14 +46,14 @@ final class BenchLoad: MQTTLinkDelegate {
 
     /// Keeps the rate, and calls `progress` once a second.
     func drive(silence: Duration, _ progress: (BenchTally) -> Void) async throws {
-        let begun = ContinuousClock.now
+        let begun = MonotonicTime.instant
         var nextProgress = begun + .seconds(1)
         let pause = Duration.milliseconds(settings.pace.rate == nil ? 20 : 1)
         while true {
-            try await Task.sleep(for: pause)
+            try await MonotonicTime.sleep(for: pause)
             switch state.withLock({ $0.phase }) {
             case .connecting:
-                guard ContinuousClock.now - begun < .seconds(10) else {
+                guard MonotonicTime.instant - begun < .seconds(10) else {
                     throw Bench.Stop.noBroker("no broker answered within 10 s")
                 }
             case .running: pump()
@@ -61,8 +61,8 @@ final class BenchLoad: MQTTLinkDelegate {
             case .ended(let reason): throw Bench.Stop.noBroker("no broker: \(reason)")
             }
             if isOver(silentFor: silence) || isStuck(after: silence) { return }
-            guard ContinuousClock.now >= nextProgress else { continue }
-            nextProgress = .now + .seconds(1)
+            guard MonotonicTime.instant >= nextProgress else { continue }
+            nextProgress = MonotonicTime.instant + .seconds(1)
             progress(state.withLock { $0.tally })
         }
     }
@@ -175,13 +175,13 @@ struct BenchClock: Sendable {
     /// As far as it goes between two questions: a process that waits for a busy machine gets its turn sooner.
     private static let longestStep = Duration.seconds(1)
 
-    private var last = ContinuousClock.now
+    private var last = MonotonicTime.instant
     /// How long it stood still.
     private(set) var stoodStill = Duration.zero
 
     /// The time now; only differences of such times say something.
     mutating func now() -> ContinuousClock.Instant {
-        let now = ContinuousClock.now
+        let now = MonotonicTime.instant
         let step = now - last
         if step > Self.longestStep { stoodStill += step - Self.longestStep }
         last = now

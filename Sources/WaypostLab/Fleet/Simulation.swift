@@ -60,7 +60,7 @@ package final class Simulation: Sendable {
         note: @escaping @Sendable (String) -> Void
     ) throws {
         self.note = note
-        begun = (WallClock.now(), .now)
+        begun = (WallClock.now(), MonotonicTime.instant)
         self.plan = plan
         self.settings = settings
         sharedSessions = min(sessions, plan.count)
@@ -71,7 +71,7 @@ package final class Simulation: Sendable {
     package var problems: [SimulatedFault: Int] { fleet.withLock(\.problems) }
 
     /// A clock that is never set.
-    private var now: Int64 { begun.wall + (ContinuousClock.now - begun.instant).milliseconds }
+    private var now: Int64 { begun.wall + (MonotonicTime.instant - begun.instant).milliseconds }
 
     // MARK: Coming up
 
@@ -86,7 +86,7 @@ package final class Simulation: Sendable {
             try await startShared(progress)
         }
         while waiting > 0 {
-            try await Task.sleep(for: .milliseconds(5))
+            try await MonotonicTime.sleep(for: .milliseconds(5))
             progress(plan.count)
         }
         phase.withLock { $0 = .running }
@@ -102,7 +102,7 @@ package final class Simulation: Sendable {
             // What the first do meanwhile must not come all at once when the last is there.
             tick()
             guard waiting < Self.mostInFlight else {
-                try await Task.sleep(for: .milliseconds(2))
+                try await MonotonicTime.sleep(for: .milliseconds(2))
                 continue
             }
             let group = next..<min(next + Self.atOnce, plan.count)
@@ -123,20 +123,20 @@ package final class Simulation: Sendable {
                 next += 1
             }
             progress(arrived)
-            try await Task.sleep(for: .milliseconds(20))
+            try await MonotonicTime.sleep(for: .milliseconds(20))
             // Some are lost before the last is there.
             tick()
         }
     }
 
     private func connected(within limit: Duration) async throws {
-        let end = ContinuousClock.now + limit
+        let end = MonotonicTime.instant + limit
         while !sessions.withLock({ $0.values.allSatisfy(\.isUp) }) {
             // Of several brokers the next one is tried.
             let isRefused =
                 settings.brokers.count == 1 && sessions.withLock { $0.values.contains { $0.reason != nil } }
-            guard !isRefused, ContinuousClock.now < end else { throw noBroker }
-            try await Task.sleep(for: .milliseconds(5))
+            guard !isRefused, MonotonicTime.instant < end else { throw noBroker }
+            try await MonotonicTime.sleep(for: .milliseconds(5))
         }
     }
 
@@ -211,9 +211,9 @@ package final class Simulation: Sendable {
     ///
     /// - Throws: `CancellationError` when it is ended before.
     package func run(for time: Duration?) async throws {
-        let end = time.map { ContinuousClock.now + $0 }
-        while end.map({ ContinuousClock.now < $0 }) ?? true {
-            try await Task.sleep(for: Self.tick)
+        let end = time.map { MonotonicTime.instant + $0 }
+        while end.map({ MonotonicTime.instant < $0 }) ?? true {
+            try await MonotonicTime.sleep(for: Self.tick)
             tick()
             bringBack()
         }
@@ -350,12 +350,12 @@ package final class Simulation: Sendable {
     }
 
     private func drain(_ progress: (Int) -> Void) async {
-        let end = ContinuousClock.now + .seconds(30)
-        while waiting > 0, ContinuousClock.now < end {
+        let end = MonotonicTime.instant + .seconds(30)
+        while waiting > 0, MonotonicTime.instant < end {
             await pause()
             progress(plan.count)
         }
     }
 
-    private func pause() async { try? await Task.sleep(for: .milliseconds(2)) }
+    private func pause() async { try? await MonotonicTime.sleep(for: .milliseconds(2)) }
 }

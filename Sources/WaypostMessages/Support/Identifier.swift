@@ -1,10 +1,12 @@
+import Threading
+
 /// Makes ids: a ULID's 48 bits of time and 80 of chance, in Crockford's base 32.
 package enum Identifier {
     private static let digits = Array("0123456789ABCDEFGHJKMNPQRSTVWXYZ".utf8)
 
     /// 26 characters that sort by `time`, in milliseconds since 1970.
     package static func ulid(at time: Int64) -> String {
-        var chance = SystemRandomNumberGenerator()
+        var chance = Chance()
         return ulid(at: time, using: &chance)
     }
 
@@ -18,7 +20,7 @@ package enum Identifier {
 
     /// 8 characters of chance.
     package static func short() -> String {
-        var chance = SystemRandomNumberGenerator()
+        var chance = Chance()
         return short(using: &chance)
     }
 

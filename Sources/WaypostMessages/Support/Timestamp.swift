@@ -1,4 +1,5 @@
 import Glibc
+import Threading
 
 /// Times as text, one form for each purpose; all from milliseconds since 1970.
 package enum Timestamp {
@@ -84,16 +85,6 @@ package enum Timestamp {
                 return length + 3
             }
         }
-    }
-}
-
-/// The time of day.
-package enum WallClock {
-    /// Milliseconds since 1970.
-    package static func now() -> Int64 {
-        var time = timespec()
-        clock_gettime(CLOCK_REALTIME, &time)
-        return Int64(time.tv_sec) * 1000 + Int64(time.tv_nsec) / 1_000_000
     }
 }
 

@@ -1,5 +1,6 @@
 import ArgumentParser
 import MQTTLink
+import Threading
 import Waypost
 import WaypostBackend
 import WaypostMessages
