@@ -201,8 +201,22 @@ let package = Package(
                 "WaypostBackend", "TestSupport",
                 .product(name: "Logging", package: "swift-log", condition: whenAgent),
             ]),
-        // The whole in simulated time; its broker is held against a real one.
-        .testTarget(name: "WorldTests", dependencies: ["TestSupport"]),
+        // The whole in simulated time: a process is one history of it.
+        .target(name: "CWorld", dependencies: ["CSQLite"], path: "Tests/CWorld"),
+        .target(
+            name: "World",
+            dependencies: [
+                "CWorld", "Threading", "Waypost", "MQTTLink", "WaypostAgent",
+                .product(name: "Logging", package: "swift-log", condition: whenAgent),
+            ],
+            path: "Tests/World"),
+        .executableTarget(name: "WorldProgram", dependencies: ["World"], path: "Tests/WorldProgram"),
+        // The broker of the world is held against a real one.
+        .testTarget(
+            name: "WorldTests",
+            dependencies: [
+                "CWorld", "TestSupport", "WaypostAgent", "WaypostMessages", "World", "WorldProgram",
+            ]),
         // Without its web server, which is there only with the trait; the page is tested by scripts/test --console.
         .testTarget(
             name: "WaypostConsoleTests",

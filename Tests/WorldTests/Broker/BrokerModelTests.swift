@@ -1,6 +1,8 @@
 import TestSupport
 import Testing
 
+@testable import World
+
 /// The broker of the world, held against a real mosquitto.
 @Suite(.aFewAtATime, .timeLimit(.minutes(20)))
 struct BrokerModelTests {

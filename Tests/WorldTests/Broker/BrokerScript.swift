@@ -1,5 +1,7 @@
 import TestSupport
 
+@testable import World
+
 /// Some clients, what they do drawn from a seed, in the model and at a real mosquitto: what arrives must be the same.
 final class BrokerScript {
     struct Difference: Error, CustomStringConvertible { var description: String }

@@ -1,5 +1,7 @@
 import Glibc
 
+@testable import World
+
 /// One connection to a real broker, which says on the wire exactly what it is told to, and keeps what comes.
 ///
 /// It blocks, each time until there is an answer or a minute has passed.

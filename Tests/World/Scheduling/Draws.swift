@@ -1,0 +1,17 @@
+/// Chance that can be repeated (SplitMix64); `stream` tells apart what is drawn for different things.
+struct Draws: RandomNumberGenerator, Sendable {
+    private var state: UInt64
+
+    init(seed: UInt64, stream: UInt64) {
+        state = seed
+        state = next() ^ stream &* 0xD6E8_FEB8_6659_FD93
+    }
+
+    mutating func next() -> UInt64 {
+        state &+= 0x9E37_79B9_7F4A_7C15
+        var mixed = state
+        mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
+        mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
+        return mixed ^ (mixed >> 31)
+    }
+}

@@ -1,0 +1,218 @@
+import CWorld
+import Glibc
+import Threading
+
+/// Lets one thread run at a time, as a ``Schedule`` decides.
+///
+/// The threads are real ones, so all code runs as it is, with its stack and what the runtime keeps for each thread. Nobody
+/// waits for a lock: who has one keeps the turn. `Sendable`, because only the thread that has the turn looks at anything,
+/// and turns go from one to the other by semaphores.
+package final class SeededScheduler: Scheduler, @unchecked Sendable {
+    /// How a history ended.
+    package enum Ending: Sendable, Equatable {
+        case done
+        /// All threads wait for each other.
+        case stuck
+        /// It takes more steps than it may.
+        case endless
+    }
+
+    private static let wallStart: Int64 = 2_000_000_000_000
+    private var schedule: Schedule
+    private var chance: Draws
+    private let stepLimit: UInt64
+    private let showsNotes: Bool
+    /// How often the running thread keeps the turn.
+    private var holds = 0
+    private var turns: [Int: Semaphore] = [:]
+    private var ending: Ending?
+    private let over = Semaphore()
+
+    package init(seed: UInt64, stepLimit: UInt64 = 50_000_000, showsNotes: Bool = false) {
+        schedule = Schedule(seed: seed)
+        chance = Draws(seed: seed, stream: 2)
+        (self.stepLimit, self.showsNotes) = (stepLimit, showsNotes)
+    }
+
+    /// Runs a history in a process that has no other: `body` on its first thread, until that ends or nothing goes on.
+    ///
+    /// - Parameter patience: in seconds; nil as the ending when there is no step in that long: a thread waits
+    ///   for something that is no part of the world.
+    package func run(patience: Int = 120, _ body: @escaping @Sendable () -> Void) -> Ending? {
+        Scheduling.begin(self)
+        let failure = PlainThread.start(name: "people") {
+            TaskThreads.shared.start()
+            body()
+            self.end(.done)
+        }
+        precondition(failure == nil, "no thread")
+        if case .of(let first) = schedule.ended() { turns[first]?.post() }
+        var seen: UInt64 = 0
+        while !over.wait(seconds: patience) {
+            // Only for a look, while it runs: a number that is not yet the newest is as good.
+            let steps = schedule.steps
+            if steps == seen { return nil }
+            seen = steps
+        }
+        return ending
+    }
+
+    /// What has happened, for who reads it after the end.
+    package var summary: (digest: UInt64, steps: UInt64, switches: UInt64, milliseconds: UInt64) {
+        (schedule.digest.value, schedule.steps, schedule.switches, schedule.now / 1_000_000)
+    }
+
+    /// Each thread and what it does, for who looks for why nothing goes on.
+    package var threads: [String] {
+        schedule.threads.map { thread in
+            let state =
+                thread.number == schedule.running
+                ? "has the turn"
+                : thread.wait.map { $0.until == .max ? "waits" : "waits until \($0.until / 1_000_000) ms" }
+                    ?? "can run"
+            return "\(thread.number) \(thread.name): \(state)"
+        }
+    }
+
+    /// Something that belongs to the history.
+    package func note(_ text: String) {
+        schedule.note(text.utf8)
+        if showsNotes {
+            let number = schedule.running
+            let name = schedule.threads.first { $0.number == number }?.name ?? ""
+            print("\(schedule.now / 1_000) µs \(number) \(name): \(text)")
+        }
+    }
+
+    /// The history is over: no thread gets a turn any more.
+    private func end(_ ending: Ending) -> Never {
+        self.ending = ending
+        over.post()
+        while true { pause() }
+    }
+
+    // MARK: Turns
+
+    private func take(_ turn: Schedule.Turn, from number: Int, isLast: Bool = false) {
+        guard case .of(let next) = turn else { end(.stuck) }
+        guard schedule.steps < stepLimit else { end(.endless) }
+        guard next != number else { return }
+        let own = turns[number]
+        if isLast { turns[number] = nil }
+        turns[next]?.post()
+        if !isLast { own?.wait() }
+    }
+
+    package func pass() {
+        guard holds == 0 else { return }
+        let number = schedule.running
+        take(schedule.passed(), from: number)
+    }
+
+    package func hold() { holds += 1 }
+    package func letGo() { holds -= 1 }
+
+    package func thread(
+        named name: String, _ body: @escaping @Sendable () -> Void
+    ) -> @Sendable () -> Void {
+        let number = schedule.began(name)
+        let (turn, job) = (Semaphore(), Job(body))
+        turns[number] = turn
+        return {
+            turn.wait()
+            job.run()
+            let number = self.schedule.running
+            self.take(self.schedule.ended(), from: number, isLast: true)
+        }
+    }
+
+    package func wait(for condition: ObjectIdentifier, until time: UInt64) -> Bool {
+        precondition(holds == 1, "a thread waits behind another lock")
+        holds = 0
+        let number = schedule.running
+        take(schedule.waits(for: condition, until: time), from: number)
+        holds = 1
+        return schedule.wasTimeUp
+    }
+
+    package func wake(_ condition: ObjectIdentifier) { schedule.wakes(condition) }
+
+    // MARK: Time and chance
+
+    package func time() -> UInt64 { schedule.looksAtTime() }
+    package func wallTime() -> Int64 { Self.wallStart + Int64(schedule.looksAtTime() / 1_000_000) }
+    package func random() -> UInt64 { chance.next() }
+    package var thread: Int64 { Int64(schedule.running) }
+    package var process: Int64 { 1 }
+    package var processors: Int { 2 }
+}
+
+/// What a thread runs once.
+///
+/// It is freed while it still has the turn, for what that frees may take locks.
+private final class Job: @unchecked Sendable {
+    private var body: (@Sendable () -> Void)?
+
+    init(_ body: @escaping @Sendable () -> Void) { self.body = body }
+
+    @inline(never)
+    func run() {
+        body?()
+        body = nil
+    }
+}
+
+/// Of the system, for the world's own waits are no part of the world.
+///
+/// `Sendable`, as its address never changes.
+private final class Semaphore: @unchecked Sendable {
+    private let semaphore = UnsafeMutablePointer<sem_t>.allocate(capacity: 1)
+
+    init() { sem_init(semaphore, 0, 0) }
+
+    deinit {
+        sem_destroy(semaphore)
+        semaphore.deallocate()
+    }
+
+    func post() { sem_post(semaphore) }
+
+    func wait() { while sem_wait(semaphore) != 0 {} }
+
+    /// False when that time is over.
+    func wait(seconds: Int) -> Bool {
+        var end = timespec()
+        clock_gettime(CLOCK_REALTIME, &end)
+        end.tv_sec += seconds
+        while sem_timedwait(semaphore, &end) != 0 { if errno == ETIMEDOUT { return false } }
+        return true
+    }
+}
+
+/// The threads that all tasks share, in a world: three, so that tasks can overtake each other.
+final class TaskThreads: Sendable {
+    static let shared = TaskThreads()
+
+    private let jobs = Monitor<[UnownedJob]>([])
+
+    func start() {
+        world_take_jobs { job in
+            guard let job else { return }
+            TaskThreads.shared.add(unsafeBitCast(job, to: UnownedJob.self))
+        }
+        for number in 1...3 { _ = PlainThread.start(name: "tasks-\(number)") { self.run() } }
+    }
+
+    private func add(_ job: UnownedJob) {
+        Scheduling.undisturbed { jobs.withLock { ($0.append(job), wakes: true) } }
+    }
+
+    private func run() -> Never {
+        while true {
+            let job = jobs.wait { jobs, _ -> Monitor<[UnownedJob]>.Step<UnownedJob> in
+                jobs.isEmpty ? .wait(until: .max) : .end(jobs.removeFirst())
+            }
+            job.runSynchronously(on: globalConcurrentExecutor.asUnownedTaskExecutor())
+        }
+    }
+}
