@@ -122,9 +122,14 @@ struct StateContinuity: Sendable {
         let descriptor = try StateFile.openFile(path, O_RDONLY, "open the state file")
         defer { close(descriptor) }
         var header = [UInt8](repeating: 0, count: 100)
-        guard pread(descriptor, &header, header.count, 0) == header.count,
-            header.starts(with: Array("SQLite format 3\0".utf8))
-        else {
+        let count = pread(descriptor, &header, header.count, 0)
+        // A loss of power in the very first start: SQLite goes back to the empty file.
+        if beside == .missing, count == header.count, header.allSatisfy({ $0 == 0 }),
+            try StateFile.size(of: "\(path)-journal") ?? 0 > 0
+        {
+            return
+        }
+        guard count == header.count, header.starts(with: Array("SQLite format 3\0".utf8)) else {
             throw StoreError(.corrupt, path: path, detail: "it does not begin like an SQLite database")
         }
         let application = header[68..<72].reduce(0) { $0 << 8 | Int($1) }
