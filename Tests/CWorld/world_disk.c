@@ -28,6 +28,8 @@ struct world_disk {
     long operations, dies_at, limit;
     int is_dead, fails, lies, generation;
     undo *newest;
+    void (*on_death)(void *);
+    void *context;
 };
 
 typedef struct {
@@ -178,13 +180,15 @@ static void lose(world_disk *disk) {
 static int begin(sqlite3_file *file, int error) { return is_gone(file) ? error : SQLITE_OK; }
 
 // It has ended, and with it perhaps the disk.
-static int end(sqlite3_file *file, int code, int error) {
-    world_disk *disk = ((world_file *)file)->disk;
+static int ended(world_disk *disk, int code, int error) {
     disk->operations += 1;
     if (disk->dies_at < 0 || disk->operations < disk->dies_at) return code;
+    if (disk->on_death) disk->on_death(disk->context);
     world_disk_die(disk);
     return error;
 }
+
+static int end(sqlite3_file *file, int code, int error) { return ended(((world_file *)file)->disk, code, error); }
 
 // MARK: Files
 
@@ -311,10 +315,7 @@ static int vfs_delete(sqlite3_vfs *vfs, const char *path, int syncs) {
     if (disk->is_dead) return SQLITE_IOERR_DELETE;
     forget(disk, path);
     int code = real->xDelete(real, path, syncs);
-    disk->operations += 1;
-    if (disk->dies_at < 0 || disk->operations < disk->dies_at) return code;
-    world_disk_die(disk);
-    return SQLITE_IOERR_DELETE;
+    return ended(disk, code, SQLITE_IOERR_DELETE);
 }
 
 static int vfs_access(sqlite3_vfs *vfs, const char *path, int flags, int *result) {
@@ -371,6 +372,11 @@ void world_disk_free(world_disk *disk) {
 
 void world_disk_die_after(world_disk *disk, long operations) {
     disk->dies_at = operations < 0 ? -1 : disk->operations + operations;
+}
+
+void world_disk_on_death(world_disk *disk, void (*call)(void *), void *context) {
+    disk->on_death = call;
+    disk->context = context;
 }
 
 void world_disk_die(world_disk *disk) {

@@ -21,6 +21,9 @@ void world_disk_free(world_disk *disk);
 /// Dies with the operation that comes so many after this one; -1 for never.
 void world_disk_die_after(world_disk *disk, long operations);
 
+/// What is called, once, on the thread whose operation is the last, before anything is lost; it need not return.
+void world_disk_on_death(world_disk *disk, void (*call)(void *), void *context);
+
 /// Dies now.
 void world_disk_die(world_disk *disk);
 

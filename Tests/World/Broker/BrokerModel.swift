@@ -33,7 +33,7 @@ struct BrokerModel {
         var mayRead: @Sendable (Client, String) -> Bool = { _, _ in true }
     }
 
-    struct Message: Equatable {
+    struct Message: Equatable, Codable {
         var topic: String
         var payload: [UInt8]
         var qos: UInt8
@@ -44,13 +44,13 @@ struct BrokerModel {
         func isExpired(at now: Int64) -> Bool { expires.map { $0 <= now } ?? false }
     }
 
-    struct Will: Equatable {
+    struct Will: Equatable, Codable {
         var message: Message
         /// In milliseconds.
         var delay: Int64 = 0
     }
 
-    struct Connect {
+    struct Connect: Codable {
         var isClean = false
         /// How long the session is kept after the connection, in milliseconds; nil is for ever.
         var expiry: Int64? = 0
@@ -60,7 +60,7 @@ struct BrokerModel {
         var speaks5 = true
     }
 
-    struct Filter: Equatable {
+    struct Filter: Equatable, Codable {
         var qos: UInt8 = 1
         var noLocal = false
         var retainAsPublished = false
@@ -78,14 +78,14 @@ struct BrokerModel {
         case closed(Client)
     }
 
-    struct Delivery: Equatable {
+    struct Delivery: Equatable, Codable {
         var message: Message
         var isDuplicate = false
         /// 0 at QoS 0.
         var id: UInt64
     }
 
-    private struct Session {
+    fileprivate struct Session: Codable {
         var connect: Connect
         var isConnected = true
         /// When it ends, while there is no connection.
@@ -98,20 +98,48 @@ struct BrokerModel {
         var willDue: Int64?
     }
 
+    /// All that it has, between two things that it does.
+    struct Kept: Codable {
+        fileprivate(set) var now: Int64
+        fileprivate var sessions: [Client: Session] = [:]
+        fileprivate(set) var retained: [String: Message] = [:]
+        fileprivate var lastID: UInt64 = 0
+
+        init(now: Int64 = 0) { self.now = now }
+    }
+
     let traits: Traits
-    private(set) var now: Int64
-    private var sessions: [Client: Session] = [:]
-    private(set) var retained: [String: Message] = [:]
-    private var lastID: UInt64 = 0
+    private(set) var kept: Kept
     private var effects: [Effect] = []
 
-    init(_ traits: Traits = Traits(), at now: Int64 = 0) { (self.traits, self.now) = (traits, now) }
+    init(_ traits: Traits = Traits(), at now: Int64 = 0) { self.init(Kept(now: now), traits) }
+    init(_ kept: Kept, _ traits: Traits = Traits()) { (self.traits, self.kept) = (traits, kept) }
+
+    private(set) var now: Int64 {
+        get { kept.now }
+        set { kept.now = newValue }
+    }
+    private(set) var retained: [String: Message] {
+        get { kept.retained }
+        _modify { yield &kept.retained }
+    }
+    private var sessions: [Client: Session] {
+        get { kept.sessions }
+        _modify { yield &kept.sessions }
+    }
+    private var lastID: UInt64 {
+        get { kept.lastID }
+        set { kept.lastID = newValue }
+    }
 
     /// What it has done since this was called last, in order.
     mutating func takeEffects() -> [Effect] {
         defer { effects = [] }
         return effects
     }
+
+    /// Whose sessions there are.
+    var clients: [Client] { sessions.keys.sorted() }
 
     /// What a client has subscribed to.
     func filters(of client: Client) -> [String: Filter] { sessions[client]?.filters ?? [:] }
@@ -158,7 +186,8 @@ struct BrokerModel {
         sessions[client]?.ends = end
         if let will = sessions[client]?.connect.will {
             // At the end of the session, if that comes first.
-            sessions[client]?.willDue = min(now + will.delay, end ?? .max)
+            let due = min(now + will.delay, end ?? .max)
+            sessions[client]?.willDue = due
         }
         passed(to: now)
     }

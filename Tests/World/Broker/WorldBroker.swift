@@ -47,14 +47,23 @@ package final class WorldBroker: Sendable {
     }
 
     private let state = Monitor(State())
+    // Safe because only the broker's thread has it, and who reads it behind the end.
+    private nonisolated(unsafe) var model: BrokerModel
     /// The longest that anything is under way, in nanoseconds.
     private let slowest: UInt64
 
-    package init(slowest: Duration = .milliseconds(30)) {
+    /// - Parameter kept: what one before it had; nobody is connected any more.
+    init(_ kept: BrokerModel.Kept = .init(), slowest: Duration = .milliseconds(30)) {
+        model = BrokerModel(kept)
+        for client in model.clients { model.cut(client) }
+        _ = model.takeEffects()
         self.slowest = UInt64(slowest.components.attoseconds / 1_000_000_000)
     }
 
-    package func start() {
+    /// What it has, for who comes after the end.
+    var kept: BrokerModel.Kept { model.kept }
+
+    func start() {
         let failure = PlainThread.start(name: "broker") { self.run() }
         precondition(failure == nil, "no thread")
     }
@@ -96,7 +105,6 @@ package final class WorldBroker: Sendable {
     // MARK: The broker's thread
 
     private func run() -> Never {
-        var model = BrokerModel()
         // The line over which each client is connected, or was last.
         var lines: [String: Int] = [:]
         while true {
@@ -106,14 +114,14 @@ package final class WorldBroker: Sendable {
                 return .end(state.posts.removeFirst())
             }
             model.passed(to: Int64(MonotonicTime.now / 1_000_000))
-            apply(post, to: &model, &lines)
+            apply(post, &lines)
             for effect in model.takeEffects() {
                 if let line = lines[effect.client] { deliver(effect, on: line) }
             }
         }
     }
 
-    private func apply(_ post: Post, to model: inout BrokerModel, _ lines: inout [String: Int]) {
+    private func apply(_ post: Post, _ lines: inout [String: Int]) {
         let client = post.client
         if case .connects(let connect) = post.request {
             // The end of an earlier connection of its is told on that one.

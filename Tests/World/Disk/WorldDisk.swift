@@ -14,6 +14,17 @@ package final class WorldDisk: @unchecked Sendable {
     /// Dies with the operation that comes so many after this one; nil for never.
     package func die(after operations: Int?) { world_disk_die_after(disk, operations ?? -1) }
 
+    /// Ends the machine as well when it dies with an operation.
+    func crashes(_ scheduler: SeededScheduler) {
+        // Not retained: a scheduler is there for as long as its process.
+        world_disk_on_death(
+            disk,
+            { context in
+                context.map { Unmanaged<SeededScheduler>.fromOpaque($0).takeUnretainedValue().crash() }
+            },
+            Unmanaged.passUnretained(scheduler).toOpaque())
+    }
+
     /// Dies now.
     package func die() { world_disk_die(disk) }
 

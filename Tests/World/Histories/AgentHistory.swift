@@ -4,23 +4,22 @@ import Threading
 import Waypost
 import WaypostAgent
 
-/// One agent, its broker and a sender: it starts, gets commands over a network that fails now and then, and stops.
-package final class AgentHistory: Sendable {
-    /// What was not as `Guarantees.md` says.
-    package enum Breach: Error, CustomStringConvertible {
+/// One agent, its broker and who sends it commands, over a network that fails now and then: from a start to a stop, or to
+/// wherever its machine comes to its end.
+final class AgentHistory: Sendable {
+    /// What the agent did not do at all.
+    enum Breach: Error, CustomStringConvertible {
         case notStarted(String)
+        case notOnline
         case noResult([String])
-        case twoResults(String)
-        case ranTwice(Int)
         case doesNotStop
 
-        package var description: String {
+        var description: String {
             switch self {
-            case .notStarted(let reason): "the agent does not start: \(reason)"
-            case .noResult(let ids): "no result came to \(ids)"
-            case .twoResults(let id): "two different results came to \(id)"
-            case .ranTwice(let number): "what may not be repeated ran twice for command \(number)"
-            case .doesNotStop: "the agent does not stop"
+            case .notStarted(let reason): "law 14: the agent does not start: \(reason)"
+            case .notOnline: "law 8: it does not come online"
+            case .noResult(let ids): "laws 1 and 3: no result came to \(ids)"
+            case .doesNotStop: "law 8: the agent does not stop"
             }
         }
     }
@@ -28,18 +27,26 @@ package final class AgentHistory: Sendable {
     private struct Failed: Error {}
 
     private let scheduler: SeededScheduler
-    private let broker = WorldBroker()
-    private let runs = Guarded<[Int]>([])
+    private let broker: WorldBroker
+    private let people: Guarded<People>
+    /// A law that a handler saw broken.
+    private let breach = Guarded<People.Breach?>(nil)
     private let link = Guarded<WorldLink?>(nil)
-    /// How many commands are sent.
-    private let commands: Int
 
-    package init(_ scheduler: SeededScheduler, commands: Int = 30) {
-        (self.scheduler, self.commands) = (scheduler, commands)
+    init(_ scheduler: SeededScheduler, _ people: People = People(), _ kept: BrokerModel.Kept = .init()) {
+        self.scheduler = scheduler
+        self.people = Guarded(people)
+        broker = WorldBroker(kept)
     }
 
-    /// - Parameter directory: the agent's state, in an empty folder.
-    package func run(in directory: String) throws {
+    /// What outlives it, for who comes after the end.
+    var rest: (people: People, broker: BrokerModel.Kept) { (people.withLock { $0 }, broker.kept) }
+
+    /// - Parameters:
+    ///   - directory: the agent's state.
+    ///   - commands: how many are sent.
+    ///   - isLast: whether all must come to rest.
+    func run(in directory: String, commands: Int, isLast: Bool) throws {
         broker.start()
         let sender = WorldClient("me", at: broker, ["waypost/v1/k1/reply/me", "waypost/v1/k1/state"])
         let agent = try start(in: directory)
@@ -48,18 +55,35 @@ package final class AgentHistory: Sendable {
             do { try await agent.run() } catch { scheduler.note("\(error)") }
             ended.withLock { ($0 = true, wakes: true) }
         }
-        try awaitBirth(sender)
-        let ids = send(to: sender)
-        try awaitResults(of: ids, sender)
+        // What is sent before its session is there, no broker keeps for it.
+        try take(from: sender, for: .seconds(60)) { $0.isOnline }
+        guard people.withLock(\.isOnline) else { throw Breach.notOnline }
+        for (id, payload) in people.withLock(\.unsent) { sender.publish(payload, on: Self.topic, as: id) }
+        try send(commands, to: sender)
+        if isLast {
+            try take(from: sender, for: .seconds(900)) { $0.open.isEmpty }
+            let open = people.withLock(\.open)
+            guard open.isEmpty else { throw Breach.noResult(open) }
+        } else {
+            try take(from: sender, for: .milliseconds(drawn(0...3_000))) { _ in false }
+        }
         agent.stop(because: "the end of the history")
         let limit = MonotonicTime.after(.seconds(60))
         let hasEnded = ended.wait { ended, isTimeUp -> Monitor<Bool>.Step<Bool> in
             ended || isTimeUp ? .end(ended) : .wait(until: limit)
         }
         guard hasEnded else { throw Breach.doesNotStop }
-        let counts = Dictionary(grouping: runs.withLock { $0 }) { $0 }
-        if let twice = counts.filter({ $0.value.count > 1 }).keys.min() { throw Breach.ranTwice(twice) }
+        if let breach = breach.withLock({ $0 }) { throw breach }
     }
+
+    private static let topic = "waypost/v1/k1/cmd/me"
+
+    private func drawn(_ range: ClosedRange<Int64>) -> Int64 {
+        var chance = Chance()
+        return Int64.random(in: range, using: &chance)
+    }
+
+    // MARK: The agent
 
     private func start(in directory: String) throws -> Agent {
         guard let url = try? BrokerURL("mqtt://127.0.0.1:1883") as BrokerURL else {
@@ -92,9 +116,8 @@ package final class AgentHistory: Sendable {
             return .opened()
         }
         try router.register("shop://slow/:number") { [self] request in
-            var chance = Chance()
-            try await MonotonicTime.sleep(for: .milliseconds(Int64.random(in: 0...2_000, using: &chance)))
             ran(request)
+            try await MonotonicTime.sleep(for: .milliseconds(drawn(0...2_000)))
             return .opened()
         }
         try router.register("shop://block/:number") { [self] request in
@@ -117,58 +140,43 @@ package final class AgentHistory: Sendable {
     private func ran(_ request: RouteRequest) {
         let number = (try? request.parameters.value("number", as: Int.self)) ?? -1
         scheduler.note("runs \(number)")
-        runs.withLock { $0.append(number) }
+        do {
+            try people.withLock { people throws(People.Breach) in try people.runs(number) }
+        } catch {
+            breach.withLock { $0 = error }
+        }
     }
 
-    /// What is sent before its session is there, no broker keeps for it.
-    private func awaitBirth(_ sender: WorldClient) throws {
-        let limit = MonotonicTime.after(.seconds(60))
-        while let message = sender.next(until: limit) {
-            if message.topic.hasSuffix("/state"),
-                try JSONValue(parsing: message.payload)["state"]?.stringValue == "online"
-            {
-                return
+    // MARK: Who sends
+
+    /// Commands with pauses and repetitions between them.
+    private func send(_ count: Int, to sender: WorldClient) throws {
+        let first = people.withLock(\.commands.count)
+        for number in first..<(first + count) {
+            let kind = ["add", "slow", "block", "many", "fail"][Int(drawn(0...4))]
+            let lane = ["a", "b", "c"][Int(drawn(0...2))]
+            let id = "c\(number)"
+            let payload =
+                #"{"id":"\#(id)","type":"open","url":"shop://\#(kind)/\#(number)","lane":"\#(lane)","exp":\#(Self.expiry)}"#
+            people.withLock {
+                $0.sends(id, People.Sent(number: number, payload: payload, isRepeatable: kind == "many"))
             }
+            // Who sends may repeat what has no answer.
+            for _ in 0...(drawn(0...4) == 0 ? 1 : 0) { sender.publish(payload, on: Self.topic, as: id) }
+            if drawn(0...3) == 0 { try take(from: sender, for: .milliseconds(drawn(0...400))) { _ in false } }
+            if drawn(0...9) == 0 { link.withLock { $0 }?.post { $0.commands.append(.cut) } }
         }
-        throw Breach.notStarted("it does not come online")
     }
 
-    /// Commands with pauses and repetitions between them; their ids.
-    private func send(to sender: WorldClient) -> [String] {
-        var chance = Chance()
-        var ids: [String] = []
-        for number in 0..<commands {
-            let kind = ["add", "slow", "block", "many", "fail"].randomElement(using: &chance) ?? "add"
-            let lane = ["a", "b", "c"].randomElement(using: &chance) ?? "a"
-            let command =
-                #"{"id":"c\#(number)","type":"open","url":"shop://\#(kind)/\#(number)","lane":"\#(lane)"}"#
-            ids.append("c\(number)")
-            // The sender may repeat what it has no answer to.
-            for _ in 0..<(Int.random(in: 0..<5, using: &chance) == 0 ? 2 : 1) {
-                sender.publish(command, on: "waypost/v1/k1/cmd/me")
-            }
-            if Int.random(in: 0..<4, using: &chance) == 0 {
-                CurrentThread.sleep(for: .milliseconds(Int64.random(in: 0...400, using: &chance)))
-            }
-            if Int.random(in: 0..<10, using: &chance) == 0 {
-                link.withLock { $0 }?.post { $0.commands.append(.cut) }
-            }
-        }
-        return ids
-    }
+    /// Later than any history.
+    private static let expiry: Int64 = 2_000_080_000_000
 
-    private func awaitResults(of ids: [String], _ sender: WorldClient) throws {
-        let limit = MonotonicTime.after(.seconds(600))
-        var results: [String: String] = [:]
-        while results.count < ids.count, let message = sender.next(until: limit) {
-            guard let reply = try? JSONValue(parsing: message.payload), let id = reply["id"]?.stringValue,
-                let status = reply["status"]?.stringValue, status != "accepted"
-            else { continue }
-            scheduler.note("result of \(id): \(status)")
-            if let known = results[id], known != status { throw Breach.twoResults(id) }
-            results[id] = status
-        }
-        let missing = ids.filter { results[$0] == nil }
-        guard missing.isEmpty else { throw Breach.noResult(missing) }
+    private func take(
+        from sender: WorldClient, for time: Duration, unless isEnough: (People) -> Bool
+    ) throws {
+        try sender.take(
+            until: MonotonicTime.after(time), unless: { people.withLock { isEnough($0) } },
+            message: { message in try people.withLock { try $0.heard(message) } },
+            acknowledged: { id in people.withLock { $0.brokerHas(id) } })
     }
 }

@@ -1,5 +1,5 @@
 /// What tells one order of events from another: a number made of all of them.
-package struct Digest: Sendable {
+package struct Digest: Sendable, Codable {
     private(set) var value: UInt64 = 0xcbf2_9ce4_8422_2325
 
     mutating func add(_ number: UInt64) {

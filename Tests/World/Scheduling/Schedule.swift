@@ -32,8 +32,8 @@ struct Schedule {
     private(set) var steps: UInt64 = 0
     private(set) var switches: UInt64 = 0
     /// In nanoseconds, and not 0, which is no time for some.
-    private(set) var now: UInt64 = 1_000_000_000
-    private(set) var digest = Digest()
+    private(set) var now: UInt64
+    private(set) var digest: Digest
     private var draws: Draws
     /// The step at which the running thread gets the lowest priority.
     private var nextChange: UInt64 = 0
@@ -43,7 +43,11 @@ struct Schedule {
     private var nextTime = UInt64.max
     private var last = 0
 
-    init(seed: UInt64) {
+    /// - Parameters:
+    ///   - now: what it goes on from.
+    ///   - digest: that of what was before.
+    init(seed: UInt64, now: UInt64 = 1_000_000_000, digest: Digest = Digest()) {
+        (self.now, self.digest) = (now, digest)
         draws = Draws(seed: seed, stream: 1)
         pace = [4, 30, 200, 2_000].randomElement(using: &draws) ?? 30
         drawChange()

@@ -13,6 +13,8 @@ package final class SeededScheduler: Scheduler, @unchecked Sendable {
         case done
         /// All threads wait for each other.
         case stuck
+        /// The machine of the world came to its end, as by a loss of power.
+        case crashed
         /// It takes more steps than it may.
         case endless
     }
@@ -21,6 +23,7 @@ package final class SeededScheduler: Scheduler, @unchecked Sendable {
     private var schedule: Schedule
     private var chance: Draws
     private let stepLimit: UInt64
+    private let crashStep: UInt64
     private let showsNotes: Bool
     /// How often the running thread keeps the turn.
     private var holds = 0
@@ -28,8 +31,16 @@ package final class SeededScheduler: Scheduler, @unchecked Sendable {
     private var ending: Ending?
     private let over = Semaphore()
 
-    package init(seed: UInt64, stepLimit: UInt64 = 50_000_000, showsNotes: Bool = false) {
-        schedule = Schedule(seed: seed)
+    /// - Parameters:
+    ///   - before: the time and the digest of what was before.
+    ///   - crash: the step at which the machine comes to its end.
+    init(
+        seed: UInt64, after before: (now: UInt64, digest: Digest)? = nil, crash: UInt64 = .max,
+        stepLimit: UInt64 = 50_000_000, showsNotes: Bool = false
+    ) {
+        schedule =
+            before.map { Schedule(seed: seed, now: $0.now, digest: $0.digest) } ?? Schedule(seed: seed)
+        crashStep = crash
         chance = Draws(seed: seed, stream: 2)
         (self.stepLimit, self.showsNotes) = (stepLimit, showsNotes)
     }
@@ -84,6 +95,12 @@ package final class SeededScheduler: Scheduler, @unchecked Sendable {
         }
     }
 
+    /// Ends the machine here and now, on the thread that has the turn.
+    func crash() -> Never { end(.crashed) }
+
+    /// What comes after this goes on from it.
+    var now: (now: UInt64, digest: Digest) { (schedule.now, schedule.digest) }
+
     /// The history is over: no thread gets a turn any more.
     private func end(_ ending: Ending) -> Never {
         self.ending = ending
@@ -96,6 +113,7 @@ package final class SeededScheduler: Scheduler, @unchecked Sendable {
     private func take(_ turn: Schedule.Turn, from number: Int, isLast: Bool = false) {
         guard case .of(let next) = turn else { end(.stuck) }
         guard schedule.steps < stepLimit else { end(.endless) }
+        guard schedule.steps < crashStep else { crash() }
         guard next != number else { return }
         let own = turns[number]
         if isLast { turns[number] = nil }
@@ -104,7 +122,8 @@ package final class SeededScheduler: Scheduler, @unchecked Sendable {
     }
 
     package func pass() {
-        guard holds == 0 else { return }
+        // Behind the end there is only who reads what is left.
+        guard holds == 0, ending == nil else { return }
         let number = schedule.running
         take(schedule.passed(), from: number)
     }

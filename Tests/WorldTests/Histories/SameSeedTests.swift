@@ -23,7 +23,7 @@ struct SameSeedTests {
         return ending.output
     }
 
-    @Test(arguments: ["threads", "agent"])
+    @Test(arguments: ["threads", "agent", "crashes"])
     func `a seed is one history, in each process`(kind: String) async throws {
         let first = try await history(kind, 7)
         for _ in 2...10 { #expect(try await history(kind, 7) == first) }
@@ -42,7 +42,7 @@ struct SameSeedTests {
         }
     }
 
-    @Test(arguments: ["threads", "agent"])
+    @Test(arguments: ["threads", "agent", "crashes"])
     func `other seeds are other histories, and hold what they must`(kind: String) async throws {
         var digests: Set<Substring> = []
         for seed in 100..<110 as Range<UInt64> {
@@ -58,6 +58,6 @@ struct SameSeedTests {
     func `what it does not know it refuses`(words: [String]) async throws {
         let ending = try await Tool.run(Self.program, words, hasErrors: true)
         #expect(ending.status == 64)
-        #expect(ending.output == "usage: WorldProgram threads|race|agent SEED [--notes]\n")
+        #expect(ending.output == "usage: WorldProgram threads|race|agent|crashes SEED [--notes]\n")
     }
 }
