@@ -2,7 +2,7 @@ import Foundation
 import Glibc
 import World
 
-// Usage: WorldProgram threads|race|agent|crashes SEED [--notes]
+// Usage: WorldProgram threads|race|agent|crashes|weak SEED [--notes]
 //
 // Runs one history of a world in a process of its own, and prints what came of it on a line. Status 0 when it held what it
 // must, 1 when not, 64 for an unknown word. After a crash of the world's machine it goes on as another program of the same

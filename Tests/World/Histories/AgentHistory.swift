@@ -28,13 +28,15 @@ final class AgentHistory: Sendable {
 
     private let scheduler: SeededScheduler
     private let broker: WorldBroker
+    private let disk: WorldDisk
     private let people: Guarded<People>
     /// A law that a handler saw broken.
     private let breach = Guarded<People.Breach?>(nil)
     private let link = Guarded<WorldLink?>(nil)
 
-    init(_ scheduler: SeededScheduler, _ people: People = People(), _ kept: BrokerModel.Kept = .init()) {
+    init(_ scheduler: SeededScheduler, _ disk: WorldDisk, _ people: People, _ kept: BrokerModel.Kept) {
         self.scheduler = scheduler
+        self.disk = disk
         self.people = Guarded(people)
         broker = WorldBroker(kept)
     }
@@ -44,12 +46,13 @@ final class AgentHistory: Sendable {
 
     /// - Parameters:
     ///   - directory: the agent's state.
+    ///   - durability: the guarantees are given with ``Durability/full``.
     ///   - commands: how many are sent.
     ///   - isLast: whether all must come to rest.
-    func run(in directory: String, commands: Int, isLast: Bool) throws {
+    func run(in directory: String, _ durability: Durability, commands: Int, isLast: Bool) throws {
         broker.start()
         let sender = WorldClient("me", at: broker, ["waypost/v1/k1/reply/me", "waypost/v1/k1/state"])
-        let agent = try start(in: directory)
+        let agent = try start(in: directory, durability)
         let ended = Monitor(false)
         Task(executorPreference: AgentThreads.pool) { [scheduler] in
             do { try await agent.run() } catch { scheduler.note("\(error)") }
@@ -58,10 +61,14 @@ final class AgentHistory: Sendable {
         // What is sent before its session is there, no broker keeps for it.
         try take(from: sender, for: .seconds(60)) { $0.isOnline }
         guard people.withLock(\.isOnline) else { throw Breach.notOnline }
-        for (id, payload) in people.withLock(\.unsent) { sender.publish(payload, on: Self.topic, as: id) }
+        sendAgain(to: sender)
         try send(commands, to: sender)
+        heal()
         if isLast {
-            try take(from: sender, for: .seconds(900)) { $0.open.isEmpty }
+            for _ in 0..<90 where !people.withLock(\.open.isEmpty) {
+                try take(from: sender, for: .seconds(10)) { $0.open.isEmpty }
+                sendAgain(to: sender)
+            }
             let open = people.withLock(\.open)
             guard open.isEmpty else { throw Breach.noResult(open) }
         } else {
@@ -85,13 +92,14 @@ final class AgentHistory: Sendable {
 
     // MARK: The agent
 
-    private func start(in directory: String) throws -> Agent {
+    private func start(in directory: String, _ durability: Durability) throws -> Agent {
         guard let url = try? BrokerURL("mqtt://127.0.0.1:1883") as BrokerURL else {
             throw Breach.notStarted("no URL")
         }
         var configuration = AgentConfiguration(
             agent: "k1", groups: ["fleet"], stateDirectory: directory,
             link: MQTTLinkConfiguration(brokers: [url], clientID: "k1"))
+        configuration.durability = durability
         configuration.limits.handlerDeadline = .seconds(20)
         let router = Router()
         do {
@@ -149,6 +157,27 @@ final class AgentHistory: Sendable {
 
     // MARK: Who sends
 
+    /// What the broker does not have, or the agent has not accepted.
+    private func sendAgain(to sender: WorldClient) {
+        for (id, payload) in people.withLock(\.unsent) { sender.publish(payload, on: Self.topic, as: id) }
+    }
+
+    /// The disk takes nothing for a while, the network fails.
+    private func trouble() {
+        switch drawn(0...29) {
+        case 0...2: link.withLock { $0 }?.post { $0.commands.append(.cut) }
+        case 3: disk.failSyncs(true)
+        case 4: disk.limit(Int(drawn(4_096...400_000)))
+        case 5...12: heal()
+        default: break
+        }
+    }
+
+    private func heal() {
+        disk.failSyncs(false)
+        disk.limit(nil)
+    }
+
     /// Commands with pauses and repetitions between them.
     private func send(_ count: Int, to sender: WorldClient) throws {
         let first = people.withLock(\.commands.count)
@@ -164,7 +193,7 @@ final class AgentHistory: Sendable {
             // Who sends may repeat what has no answer.
             for _ in 0...(drawn(0...4) == 0 ? 1 : 0) { sender.publish(payload, on: Self.topic, as: id) }
             if drawn(0...3) == 0 { try take(from: sender, for: .milliseconds(drawn(0...400))) { _ in false } }
-            if drawn(0...9) == 0 { link.withLock { $0 }?.post { $0.commands.append(.cut) } }
+            trouble()
         }
     }
 

@@ -1,5 +1,6 @@
 import FoundationEssentials
 import Glibc
+import WaypostAgent
 
 /// What a process of the world runs.
 package enum HistoryKind: String, CaseIterable, Sendable {
@@ -7,6 +8,8 @@ package enum HistoryKind: String, CaseIterable, Sendable {
     case race
     case agent
     case crashes
+    /// The same without the durability that the guarantees rest on.
+    case weak
 
     package static var names: String { allCases.map(\.rawValue).joined(separator: "|") }
 
@@ -36,14 +39,16 @@ package enum HistoryKind: String, CaseIterable, Sendable {
                 if !RaceHistory().run() { found.text = "one was not counted" }
             }
             return over(seed, scheduler, ending, found.text)
-        case .agent: return live(seed, in: folder, lives: 1, commands: 30, showsNotes)
-        case .crashes: return live(seed, in: folder, lives: 6, commands: 8, showsNotes)
+        case .agent: return live(seed, in: folder, .full, lives: 1, commands: 30, showsNotes)
+        case .crashes: return live(seed, in: folder, .full, lives: 6, commands: 8, showsNotes)
+        case .weak: return live(seed, in: folder, .off, lives: 6, commands: 8, showsNotes)
         }
     }
 
     /// One start of an agent, of which all but the last may come to their end anywhere.
     private func live(
-        _ seed: UInt64, in folder: String?, lives: Int, commands: Int, _ showsNotes: Bool
+        _ seed: UInt64, in folder: String?, _ durability: Durability, lives: Int, commands: Int,
+        _ showsNotes: Bool
     ) -> Ending {
         let life: Life
         do {
@@ -63,11 +68,12 @@ package enum HistoryKind: String, CaseIterable, Sendable {
             disk.crashes(scheduler)
             disk.die(after: Int.random(in: 1...200, using: &draws))
         }
-        let history = AgentHistory(scheduler, life.people, life.broker)
+        let history = AgentHistory(scheduler, disk, life.people, life.broker)
         let found = Found()
         let ending = scheduler.run {
             do {
-                try history.run(in: "state", commands: isLast && lives > 1 ? 2 : commands, isLast: isLast)
+                try history.run(
+                    in: "state", durability, commands: isLast && lives > 1 ? 2 : commands, isLast: isLast)
             } catch {
                 found.text = "\(error)"
             }
@@ -118,9 +124,11 @@ struct Life: Codable {
 
     /// The first one, in a folder of its own, in which the process is from then on.
     static func first() throws -> Life {
-        let path = FileManager.default.temporaryDirectory.path + "/waypost-world-\(getpid())"
-        try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
-        guard let real = realpath(path, nil), chdir(real) == 0 else { throw CocoaError(.fileNoSuchFile) }
+        let path = FileManager.default.temporaryDirectory.path + "/waypost-world-XXXXXX"
+        var template = Array(path.utf8CString)
+        guard mkdtemp(&template) != nil, let real = realpath(template, nil), chdir(real) == 0 else {
+            throw CocoaError(.fileNoSuchFile)
+        }
         defer { free(real) }
         return Life(folder: String(cString: real))
     }

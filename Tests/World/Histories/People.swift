@@ -64,6 +64,11 @@ struct People: Codable {
 
     /// Law 3.
     private mutating func ended(_ id: String, _ reply: JSONValue) throws(Breach) {
+        if let name = reply["name"]?.stringValue, ["BUSY", "OUTBOX", "DISK"].contains(name) {
+            // It was not accepted, and is sent again.
+            if commands[id]?.result == nil { commands[id]?.isAtBroker = false }
+            return
+        }
         guard var members = reply.objectValue, let command = commands[id] else {
             throw Breach(law: 3, text: "a result came for \(id), which nobody sent")
         }

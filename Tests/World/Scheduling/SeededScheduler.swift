@@ -1,5 +1,6 @@
 import CWorld
 import Glibc
+import Synchronization
 import Threading
 
 /// Lets one thread run at a time, as a ``Schedule`` decides.
@@ -30,6 +31,8 @@ package final class SeededScheduler: Scheduler, @unchecked Sendable {
     private var turns: [Int: Semaphore] = [:]
     private var ending: Ending?
     private let over = Semaphore()
+    /// The steps, for who looks from outside whether it goes on.
+    private let progress = Atomic<UInt64>(0)
 
     /// - Parameters:
     ///   - before: the time and the digest of what was before.
@@ -60,10 +63,9 @@ package final class SeededScheduler: Scheduler, @unchecked Sendable {
         if case .of(let first) = schedule.ended() { turns[first]?.post() }
         var seen: UInt64 = 0
         while !over.wait(seconds: patience) {
-            // Only for a look, while it runs: a number that is not yet the newest is as good.
-            let steps = schedule.steps
-            if steps == seen { return nil }
-            seen = steps
+            let now = progress.load(ordering: .relaxed)
+            if now == seen { return nil }
+            seen = now
         }
         return ending
     }
@@ -112,6 +114,7 @@ package final class SeededScheduler: Scheduler, @unchecked Sendable {
 
     private func take(_ turn: Schedule.Turn, from number: Int, isLast: Bool = false) {
         guard case .of(let next) = turn else { end(.stuck) }
+        progress.store(schedule.steps, ordering: .relaxed)
         guard schedule.steps < stepLimit else { end(.endless) }
         guard schedule.steps < crashStep else { crash() }
         guard next != number else { return }

@@ -23,10 +23,20 @@ struct SameSeedTests {
         return ending.output
     }
 
-    @Test(arguments: ["threads", "agent", "crashes"])
-    func `a seed is one history, in each process`(kind: String) async throws {
+    @Test(arguments: [("threads", 10), ("agent", 10), ("crashes", 4)])
+    func `a seed is one history, in each process`(kind: String, times: Int) async throws {
         let first = try await history(kind, 7)
-        for _ in 2...10 { #expect(try await history(kind, 7) == first) }
+        for _ in 2...times { #expect(try await history(kind, 7) == first) }
+    }
+
+    @Test func `without its durability an agent breaks its laws, and that is seen`() async throws {
+        for seed in 1...30 as ClosedRange<UInt64> {
+            let ending = try await Tool.run(Self.program, ["weak", "\(seed)"])
+            guard ending.status != 0 else { continue }
+            #expect(ending.output.contains(": law"), "\(ending.output)")
+            return
+        }
+        Issue.record("thirty histories hold what is promised only with full durability")
     }
 
     @Test func `some orders show a fault that others hide, and show it again`() async throws {
@@ -45,11 +55,11 @@ struct SameSeedTests {
     @Test(arguments: ["threads", "agent", "crashes"])
     func `other seeds are other histories, and hold what they must`(kind: String) async throws {
         var digests: Set<Substring> = []
-        for seed in 100..<110 as Range<UInt64> {
+        for seed in 100..<105 as Range<UInt64> {
             let words = try await history(kind, seed).split(separator: " ")
             digests.insert(words.count > 2 ? words[2] : "")
         }
-        #expect(digests.count == 10)
+        #expect(digests.count == 5)
     }
 
     @Test(arguments: [
@@ -58,6 +68,6 @@ struct SameSeedTests {
     func `what it does not know it refuses`(words: [String]) async throws {
         let ending = try await Tool.run(Self.program, words, hasErrors: true)
         #expect(ending.status == 64)
-        #expect(ending.output == "usage: WorldProgram threads|race|agent|crashes SEED [--notes]\n")
+        #expect(ending.output == "usage: WorldProgram threads|race|agent|crashes|weak SEED [--notes]\n")
     }
 }
