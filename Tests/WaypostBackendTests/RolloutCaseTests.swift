@@ -365,7 +365,7 @@ struct RolloutCaseTests {
     }
 
     @Test func `a connection that comes and goes stands still no longer than that`() throws {
-        var scene = try scene { $0.options.dwells = [.seconds(60)] }
+        var scene = try scene(80) { $0.options.dwells = [.seconds(60)] }
         for _ in 0..<150 where scene.paused == nil {
             scene.restartBroker(losing: { _ in false })
             scene.advance(seconds: 28)

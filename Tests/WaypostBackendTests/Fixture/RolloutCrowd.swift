@@ -7,6 +7,21 @@ import WaypostMessages
 @testable import WaypostBackend
 @testable import WaypostFleet
 
+/// A document that was read last: to read the same one again, for each agent and each look, is much of what a scene costs.
+final class ReadOnce<Value> {
+    private let reading: ([UInt8]) -> Value?
+    private var last: (payload: [UInt8], value: Value?)?
+
+    init(_ reading: @escaping ([UInt8]) -> Value?) { self.reading = reading }
+
+    func read(_ payload: [UInt8]) -> Value? {
+        if let last, last.payload == payload { return last.value }
+        let value = reading(payload)
+        last = (payload, value)
+        return value
+    }
+}
+
 /// Agents in the least that a roll-out sees of them: each decides by the value that real agents decide by.
 struct RolloutCrowd {
     /// One of them.
@@ -68,6 +83,11 @@ struct RolloutCrowd {
     private var returning: [(index: Int, at: Int64)] = []
     private var dying: [(index: Int, at: Int64)] = []
     private var written = (applied: AppliedMap(), payload: AppliedMap().encoded())
+    /// What the group has retained, which each agent reads that comes.
+    let controls = ReadOnce { payload in
+        (try? RolloutControl(payload)).map { (control: $0, digest: SHA256.label(SHA256.digest(of: payload))) }
+    }
+    private let maps = ReadOnce { RolloutDirector.Document($0) }
 
     init(_ count: Int, group: String = "lobby", base: RolloutControl.MapID?, seed: UInt64, topics: Topics) {
         self.group = group
@@ -147,8 +167,7 @@ struct RolloutCrowd {
         switch message.topic {
         case topics.rollout(of: group):
             let indices = receivers(only)
-            guard let control = try? RolloutControl(message.payload) else { return [] }
-            let digest = SHA256.label(SHA256.digest(of: message.payload))
+            guard let (control, digest) = controls.read(message.payload) else { return [] }
             return indices.flatMap { index -> [MQTTMessage] in
                 do throws(Failure) {
                     _ = try agents[index].member.take(control, for: .group(group), digest: digest, at: now)
@@ -158,7 +177,7 @@ struct RolloutCrowd {
                 return decide(index, at: now)
             }
         case topics.map(of: .group(group)):
-            guard let document = RolloutDirector.Document(message.payload) else { return [] }
+            guard let document = maps.read(message.payload) else { return [] }
             let indices = receivers(only)
             return indices.flatMap { index -> [MQTTMessage] in
                 let known = agents[index].base

@@ -256,7 +256,7 @@ struct RolloutScene {
     // MARK: What is to be seen
 
     var control: RolloutControl? {
-        retained[topics.rollout(of: group)].flatMap { try? RolloutControl($0.payload) }
+        retained[topics.rollout(of: group)].flatMap { crowd.controls.read($0.payload)?.control }
     }
 
     /// How many online agents have the candidate in force.
