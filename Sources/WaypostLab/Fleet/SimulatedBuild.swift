@@ -12,11 +12,10 @@ final class SimulatedBuild: Sendable {
         var contract: [UInt8]
     }
 
-    /// A map that was laid over the routes for questions, and what follows from it.
+    /// A map that was laid over the routes for questions.
     private struct Laid: Sendable {
         var maps: SimulatedMaps
         var agent: String?
-        var documents: Documents?
     }
 
     /// The most bytes of a document.
@@ -69,12 +68,10 @@ final class SimulatedBuild: Sendable {
 
     /// The routes and the contract of an agent under its maps.
     func documents(_ maps: SimulatedMaps, _ agent: String) -> Documents {
-        lay(maps, agent)
-        if let known = laid.withLock({ $0?.documents }) { return known }
-        let lists = PublishedLists(of: desk, within: Self.maximumBytes)
-        let documents = Documents(routes: lists.routes.0, contract: lists.contract.0)
-        laid.withLock { $0?.documents = documents }
-        return documents
+        look(maps, agent) { router in
+            let lists = PublishedLists(of: router, within: Self.maximumBytes)
+            return Documents(routes: lists.routes.0, contract: lists.contract.0)
+        }
     }
 
     private func lay(_ maps: SimulatedMaps, _ agent: String) {

@@ -446,7 +446,7 @@ struct SimulatedFleet: Sendable {
     /// What an agent publishes when another map is in force.
     func documents(_ index: Int) -> [FleetStep] {
         let name = plan.name(index)
-        let documents = agents[index].maps.build.documents(agents[index].maps, name)
+        let documents = agents[index].maps.documents(of: name)
         return [
             .publish(.retained(plan.topics.routes(of: name), documents.routes), by: index),
             .publish(.retained(plan.topics.contract(of: name), documents.contract), by: index),

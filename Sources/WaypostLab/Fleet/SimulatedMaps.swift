@@ -36,6 +36,7 @@ final class SimulatedMaps: Sendable {
     private let common: AppliedMap
     /// What came of URLs, which is the same for all.
     private let resolved = Guarded<[String: Failure?]>([:])
+    private let documents = Guarded<SimulatedBuild.Documents?>(nil)
 
     /// No map yet.
     convenience init(_ build: SimulatedBuild, groups: [String]) throws {
@@ -116,6 +117,14 @@ final class SimulatedMaps: Sendable {
         let error = build.look(self, agent) { $0.resolve(url).error }
         if !isPersonal { resolved.withLock { $0[url] = .some(error) } }
         return error
+    }
+
+    /// The routes and the contract of an agent.
+    func documents(of agent: String) -> SimulatedBuild.Documents {
+        if !isPersonal, let known = documents.withLock({ $0 }) { return known }
+        let made = build.documents(self, agent)
+        if !isPersonal { documents.withLock { $0 = made } }
+        return made
     }
 
     // MARK: Documents
