@@ -24,12 +24,12 @@ struct BenchTests {
     func `counts every reply, and orders its percentiles`(_ load: [String]) async throws {
         let site = try await Site.open(["--demo", "--intake-rate", "0"])
         let ending = try await RunningCommand.run(
-            ["bench", "--agent", "k1", "--count", "500", "--in-flight", "50", "--json"] + load,
+            ["bench", "--agent", "k1", "--count", "200", "--in-flight", "50", "--json"] + load,
             environment: ["WAYPOST_BROKER": site.broker.url])
         #expect(ending.status == 0, "\(ending)")
         let report = try report(ending)
-        #expect(report["sent"] == 500)
-        #expect(report["ok"] == 500)
+        #expect(report["sent"] == 200)
+        #expect(report["ok"] == 200)
         #expect(report["lost"] == 0)
         #expect(report["duplicates"] == 0)
         let latency = ["p50", "p99", "p99.9", "max"].compactMap {

@@ -9,7 +9,7 @@ import WaypostMessages
 /// Load, a hostile sender beside it, and kill -9 at any time: of the agent every round, of the broker every tenth;
 /// in every other round something else goes wrong before.
 ///
-/// `WAYPOST_SOAK_ROUNDS` sets the number of rounds, 25 unless set; `WAYPOST_SOAK_SEED` repeats a run's choices.
+/// `WAYPOST_SOAK_ROUNDS` sets the number of rounds, 15 unless set; `WAYPOST_SOAK_SEED` repeats a run's choices.
 @Suite(.aFewAtATime) struct `Random kills` {
     /// The rate limit is on: a sender that has too much gets BUSY, and never for what has ended already.
     private static let arguments = [
@@ -23,7 +23,7 @@ import WaypostMessages
         async throws
     {
         let environment = ProcessInfo.processInfo.environment
-        let rounds = environment["WAYPOST_SOAK_ROUNDS"].flatMap(Int.init) ?? 25
+        let rounds = environment["WAYPOST_SOAK_ROUNDS"].flatMap(Int.init) ?? 15
         let seed = environment["WAYPOST_SOAK_SEED"].flatMap(UInt64.init) ?? UInt64.random(in: 0...UInt64.max)
         var random = SeededGenerator(seed: seed)
 

@@ -39,7 +39,7 @@ struct EventPageTests {
                 ring.append(event)
             }
         }
-        add(Int.random(in: 0...2_000, using: &random))
+        add(Int.random(in: 0...1_000, using: &random))
         let filter = EventPage.Filter(
             since: Int64.random(in: 0...3, using: &random) * 100,
             oldest: Bool.random(using: &random) ? .min : 1_795_216_999_123 + 5_000,
@@ -92,7 +92,7 @@ struct EventPageTests {
         var random = SeededGenerator(seed: 7)
         var ring = RecentEvents(limit: limit)
         var all: [LogEvent] = []
-        for number in 1...2_600 {
+        for number in 1...1_300 {
             all.append(Self.event(Int64(number), &random))
             ring.append(all[number - 1])
             guard number % 13 == 0 else { continue }

@@ -27,9 +27,9 @@ import Testing
         var random = Seeded(bits)
         var model = Model()
         var earlier: [Model] = []
-        for number in 1...8000 as ClosedRange<UInt32> {
+        for number in 1...4000 as ClosedRange<UInt32> {
             model.change(random.next() & bits | 1, number)
-            if number % 1000 == 0 {
+            if number % 500 == 0 {
                 earlier.append(model)
                 model.check()
             }

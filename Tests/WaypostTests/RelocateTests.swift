@@ -230,13 +230,12 @@ import Testing
         "growing": [("a://x/**", "a://x/x/**")] + (0..<1999).map { ("a://\($0)", "a://x/x") },
     ]
 
-    private static let flat = Result { try timePerByte("flat") }
+    private static let flat = Result { try min(timePerByte("flat"), timePerByte("flat")) }
 
-    /// The better of two: other tests run beside this one.
     private static func timePerByte(_ shape: String) throws -> Duration {
         let pairs = try #require(adversaries[shape])
-        let times = (0..<2).map { _ in processorTime { _ = try? Self().plan(pairs) } }
-        return try #require(times.min()) / pairs.reduce(0) { $0 + $1.0.utf8.count + $1.1.utf8.count }
+        let time = processorTime { _ = try? Self().plan(pairs) }
+        return time / pairs.reduce(0) { $0 + $1.0.utf8.count + $1.1.utf8.count }
     }
 
     /// Beside a plain one, by the length of what is written: whatever the machine, ten times as long is another order.
@@ -244,6 +243,9 @@ import Testing
     func `two thousand entries are compiled in proportion to their length whatever their shape`(shape: String)
         throws
     {
-        #expect(try Self.timePerByte(shape) < Self.flat.get() * 10)
+        let limit = try Self.flat.get() * 10
+        // What runs beside it may have slowed it down once.
+        let isInProportion = try Self.timePerByte(shape) < limit || Self.timePerByte(shape) < limit
+        #expect(isInProportion)
     }
 }

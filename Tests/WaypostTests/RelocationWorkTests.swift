@@ -66,8 +66,8 @@ struct RelocationWorkTests {
         async throws
     {
         let entries = try #require(Self.costly[shape])
-        // A sixtieth of what is allowed, for a program that was not built for release is as much slower.
-        let allowed = RelocationSteps(left: RelocationSteps.ofMap.left / 60)
+        // A part of what is allowed, for a program that was not built for release is much slower.
+        let allowed = RelocationSteps(left: RelocationSteps.ofMap.left / 300)
         let (error, time) = await offThePool {
             var error: RelocationError?
             let time = processorTime {
@@ -79,9 +79,9 @@ struct RelocationWorkTests {
             return (error, time)
         }
         #expect(error?.code == .chain)
-        #expect(error?.detail.contains("\(entries.count) entries lead takes more than 500000 steps") == true)
+        #expect(error?.detail.contains("\(entries.count) entries lead takes more than 100000 steps") == true)
         // Of this thread alone, for a loaded machine may take long; a sanitizer multiplies it.
-        #expect(time < .seconds(20) || !Sanitizer.isAbsent)
+        #expect(time < .seconds(5) || !Sanitizer.isAbsent)
     }
 
     @Test func `additions that stand in each other's way are counted too`() async {
@@ -92,7 +92,7 @@ struct RelocationWorkTests {
             #expect(throws: RelocationError.self) {
                 try RelocationPlan(
                     [RelocationLayer(name: "all", entries: entries)], maximumHops: 8,
-                    allowed: RelocationSteps(left: RelocationSteps.ofMap.left / 60))
+                    allowed: RelocationSteps(left: RelocationSteps.ofMap.left / 300))
             }
         }
         #expect(error?.code == .chain)

@@ -69,13 +69,13 @@ import Testing
         var table = RouteTable()
         let pattern = try RoutePattern("/trip/:from-:to.<int:page>")
         try table.add(pattern, index: 1)
-        for index in 0..<20_000 {
+        for index in 0..<5_000 {
             let other = try RoutePattern(
                 "/a-component-of-some-length-\(index)/:x\(index)-and-some-more-text-:y")
             try table.add(other, index: 2)
             #expect(table.remove(other) == [2])
         }
-        #expect(table.byteCount < 4_000_000)
+        #expect(table.byteCount < 1_000_000)
         table.compact()
         let parameters = try #require(table.match(RouteURL("/trip/a-b.7")).first).parameters
         #expect(parameters.map(\.value) == [.text("a"), .text("b"), .int(7)])
