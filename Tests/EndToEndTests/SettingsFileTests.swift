@@ -262,7 +262,7 @@ struct SettingsFileTests {
         var generator = SeededGenerator(seed: 20)
         for (text, name) in [(yaml, "agent.yaml"), (json, "agent.json"), (json, "agent.yaml")] {
             var refused = 0
-            for _ in 0..<5_000 {
+            for _ in 0..<2_000 {
                 var damaged = Array(text.utf8)
                 for _ in 0..<Int.random(in: 1...6, using: &generator) {
                     let place = Int.random(in: 0..<damaged.count, using: &generator)

@@ -142,13 +142,13 @@ enum CraftedInputs {
         let large = place.input(filling.unit, bytes)
         var long = TimeBound.best(of: 1) { place.read(large) }
         guard long > fast else { return nil }
-        // The first call may have set up what is set up once: it is beaten below.
         let small = place.input(filling.unit, bytes / 4)
         var ratio = 0.0
-        // Another process may have emptied the caches; what is really quadratic is so each time.
-        for _ in 0..<5 {
-            let short = TimeBound.best(of: 2) { place.read(small) }
-            long = min(long, TimeBound.best(of: 1) { place.read(large) })
+        // The first call has set up what is set up once, and another process may have emptied the caches; what is really
+        // quadratic is so each time.
+        for attempt in 0..<6 {
+            if attempt > 0 { long = min(long, TimeBound.best(of: 1) { place.read(large) }) }
+            let short = TimeBound.best(of: 1) { place.read(small) }
             ratio = Double(long) / Double(max(short, 100_000))
             if ratio <= 8, long <= limit { return nil }
         }

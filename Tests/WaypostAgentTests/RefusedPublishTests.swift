@@ -166,10 +166,10 @@ import WaypostMessages
 @Suite struct `Queues that fill` {
     @Test func `replays beyond the limit are dropped and counted`() async throws {
         let harness = try await AgentHarness { $0.limits.volatileBytes = 65_536 }
-        for number in 0..<500 { harness.agent.events.log(.info, "Test", "line \(number)") }
+        for number in 0..<200 { harness.agent.events.log(.info, "Test", "line \(number)") }
         try await harness.until("all lines to go out") { $0.agent.outbox.waiting == 0 }
         harness.link.disconnect()
-        for number in 0..<300 {
+        for number in 0..<60 {
             harness.receive(
                 "{\"id\":\"r\(number)\",\"type\":\"replay\",\"since\":0,\"max\":500}",
                 on: "waypost/v1/k1/cmd/sender\(number)")

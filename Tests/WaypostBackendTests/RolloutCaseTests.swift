@@ -365,7 +365,9 @@ struct RolloutCaseTests {
     }
 
     @Test func `a connection that comes and goes stands still no longer than that`() throws {
-        var scene = try scene(80) { $0.options.dwells = [.seconds(60)] }
+        var scene = try RolloutScene(20)
+        scene.options.dwells = [.seconds(60)]
+        try scene.start()
         for _ in 0..<150 where scene.paused == nil {
             scene.restartBroker(losing: { _ in false })
             scene.advance(seconds: 28)
