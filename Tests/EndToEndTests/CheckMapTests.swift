@@ -46,7 +46,7 @@ final class CheckMapTests {
         let wanted = [
             "routes.json:3:2: redirected: app://old is not opened: a redirect leads to app://home",
             "map.json:1:24: refused: rev must be 1 to 9007199254740991; found 0",
-            "map.json:2:18: refused: entry 1 of 15 (app://a): routerType is 5; it must be 1, 2, 3 or 4",
+            "map.json:2:18: refused: entry 1 of 15 (app://a): routerType is 5; it must be 1, 2, 3 or 4, or a name: off, on, answer, replace, gate",
             "map.json:3:64: cycle: entry 2 of 15 (app://loop/a): redirects form a cycle: "
                 + "app://loop/a → app://loop/b → app://loop/a; see map.json:4:64",
             "map.json:6:59: deadRedirect: entry 5 of 15 (app://b): no route matches app://hoome",
@@ -61,7 +61,8 @@ final class CheckMapTests {
             "map.json:12:34: deadOrigin: entry 10 of 15 (app://u/{id}): {id} is plain text here; write a placeholder "
                 + "as :id",
             "map.json:14:59: refused: entry 12 of 15 (app://e): scheme://services is a service URL, which cannot "
-                + "be relocated",
+                + "be relocated, deleted or gated; say it of the service: {\"routerType\":\"off\",\"service\":…}, or "
+                + "answer or replace its methods",
             "map.json:15:53: unknownClass: entry 13 of 15 (app://f): no destination is named Nobody",
             "map.json:16:29: deadDeletion: entry 14 of 15 (app://gone): no route app://gone is registered",
             "3 routes, 15 map entries: 7 refusals, 6 problems, 1 note",

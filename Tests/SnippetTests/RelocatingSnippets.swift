@@ -48,6 +48,44 @@ import Waypost
     // end snippet
 
     // snippet
+    func closeTheShop(of router: Router, isLoggedIn: @escaping @Sendable () -> Bool) throws {
+        router.gate("login") { _ in
+            isLoggedIn() ? .proceed : .redirect(to: "scheme://login")
+        }
+        try router.relocate([
+            RelocationLayer(
+                name: "agent",
+                entries: [
+                    RelocationEntry(.off(.pages("scheme://shop/**"), reason: "the shop opens at nine")),
+                    RelocationEntry(.off(.service("PrinterService")), except: ["status()"]),
+                    RelocationEntry(.answer(.init("FlagService", "flags()"), with: ["beta": false])),
+                    RelocationEntry(
+                        .replaceMethod(
+                            .init("PayService", "pay(order:)"), by: .init("OldPayService", "pay(order:)"))),
+                    RelocationEntry(.gate(pages: "scheme://account/**", through: "login")),
+                    RelocationEntry(.refuse(pages: "scheme://lab/**", reason: "closed for today")),
+                ])
+        ])
+    }
+    // end snippet
+
+    @Test func `a shop is closed, a method answered, an account behind its gate`() async throws {
+        let router = Router()
+        for path in ["shop/tea", "account/me", "login", "lab/x"] {
+            try router.register(RouteKey("scheme://\(path)")) { _ in .opened() }
+        }
+        try router.services.expose(
+            ExposedService("FlagService", make: { 1 }) {
+                Exposed("flags()") { (_: Int) in ["beta": true] }
+            })
+        try closeTheShop(of: router, isLoggedIn: { false })
+        #expect(await router.open("scheme://shop/tea").detail == "the shop opens at nine")
+        #expect(await router.open("scheme://account/me").url == "scheme://login")
+        #expect(await router.open("scheme://lab/x").detail.hasSuffix("closed for today"))
+        #expect(try await router.services.call("FlagService", "flags") == ["beta": false])
+    }
+
+    // snippet
     func tryNewCart(of router: Router) throws -> [RelocationDecision] {
         router.updateRelocationContext { client in
             client.agent = "kiosk-7"

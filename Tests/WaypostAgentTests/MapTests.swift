@@ -165,6 +165,66 @@ import WaypostMessages
         try await harness.close()
     }
 
+    @Test func `what a map switches off, answers and replaces is so for commands, and again after a restart`()
+        async throws
+    {
+        func program() throws -> Router {
+            let router = try self.router()
+            try router.services.expose(
+                ExposedService("S", make: { 1 }) {
+                    Exposed("one(a:)") { (_: Int, a: Int) in a }
+                    Exposed("two(a:)") { (_: Int, a: Int) in 2 * a }
+                    Exposed("three()") { (_: Int) in 3 }
+                })
+            router.gate("door") { _ in .stop(reason: "shut") }
+            return router
+        }
+        let map = document(
+            1, #"{"routerType":"replace","service":"S","method":"one","by":{"method":"two"}}"#,
+            #"{"routerType":"answer","service":"S","method":"three","value":33}"#,
+            #"{"routerType":"off","path":"scheme://router/demo","reason":"closed"}"#,
+            #"{"routerType":"gate","path":"scheme://router/demo1","gate":"door"}"#)
+        func look(_ harness: AgentHarness, _ run: String) async throws {
+            func reply(_ id: String, _ rest: String) async throws -> Reply {
+                try await harness.command(#"{"id":"\#(run)\#(id)",\#(rest)}"#)
+            }
+            #expect(
+                try await reply("1", #""type":"call","service":"S","method":"one","args":[5]"#).result == 10)
+            #expect(try await reply("2", #""type":"call","service":"S","method":"three""#).result == 33)
+            let off = try await reply("3", #""type":"open","url":"scheme://router/demo""#)
+            #expect(off.code == .switchedOff && off.status == .rejected && off.detail == "closed")
+            #expect(
+                try await reply("4", #""type":"open","url":"scheme://router/demo1""#).code == .intercepted)
+            let found = try await reply(
+                "5",
+                #""type":"resolve","urls":["scheme://router/demo"],"calls":[{"service":"S","method":"one"},{"service":"S","method":"three"}]"#
+            )
+            let resolved = found.result["resolved"]
+            #expect(resolved?[0]?["failure"]?["name"] == "SWITCHED_OFF", "\(found.result.text)")
+            #expect(
+                resolved?[1]?["method"] == "two(a:)" && resolved?[1]?["url"] == "S.one",
+                "\(found.result.text)")
+            #expect(resolved?[2]?["answer"] == "33", "\(found.result.text)")
+            #expect(try await reply("6", #""type":"resolve","calls":[{"service":"S"}]"#).code == .badField)
+        }
+        let harness = try await AgentHarness(router: program())
+        let directory = harness.agent.configuration.stateDirectory
+        harness.receive(map, on: Self.map)
+        try await look(harness, "a")
+        try await harness.close()
+        let router = try program()
+        let next = try await AgentHarness(directory: directory, router: router, isOnline: false)
+        #expect(await router.open("scheme://router/demo").code == .switchedOff)
+        #expect(try await router.services.call("S", "one", with: 5, as: Int.self) == 10)
+        next.link.connect()
+        try await look(next, "b")
+        next.receive(document(2, #"{"routerType":"teleport","path":"scheme://router/demo"}"#), on: Self.map)
+        #expect(try await next.failure { $0.origin == .map }.code == .unknownKind)
+        next.receive(document(3), on: Self.map)
+        #expect(try await route("scheme://router/demo", in: next, id: "c") == "scheme://router/demo")
+        try await next.close()
+    }
+
     @Test func `an agent never takes away what the program relocated itself`() async throws {
         let router = try router()
         try router.patch([

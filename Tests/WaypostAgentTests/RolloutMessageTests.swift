@@ -132,4 +132,16 @@ import Waypost
         #expect(!changed.touches("scheme://other"))
         #expect(changed.samples.count == 3)
     }
+
+    @Test
+    func
+        `pages that a map closes and calls that it changes are no changed URLs, and those that it opens again are`()
+    {
+        let closed = [
+            RelocationEntry(.off(.pages("scheme://shop/**"))), RelocationEntry(.off(.service("S"))),
+            RelocationEntry(.gate(pages: "scheme://a", through: "g")),
+        ]
+        #expect(!ChangedURLs(from: [], to: closed).touches("scheme://shop/1"))
+        #expect(ChangedURLs(from: closed, to: []).subjects == ["scheme://shop/**", "scheme://a"])
+    }
 }

@@ -66,7 +66,7 @@ import Testing
             "app://orders/:id/x", "app://orders/*",
         ]
         let all = others + Self.spellings.map { $0[0] }
-        #expect(Set(all.map { entry($0).subject }).count == all.count)
+        #expect(Set(all.map { entry($0).subjectKey }).count == all.count)
     }
 
     @Test func `a patch that is refused changes nothing`() throws {

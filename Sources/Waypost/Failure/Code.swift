@@ -63,13 +63,25 @@ public struct Code: Sendable, Hashable {
         application number: Int, _ name: String, isRejection: Bool = false, isRetryable: Bool = false
     ) {
         precondition(Self.applicationNumbers.contains(number), "code \(number) is not in 1000...9999")
-        precondition(
-            (1...64).contains(name.utf8.count)
-                && name.utf8.allSatisfy {
-                    (UInt8(ascii: "A")...UInt8(ascii: "Z")).contains($0)
-                        || (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) || $0 == UInt8(ascii: "_")
-                }, "code \(number): \(name) is not a name like NO_PAPER")
+        precondition(Self.isName(name), "code \(number): \(name) is not a name like NO_PAPER")
         self.init(number, name, isRejection ? .rejected : .failed, retry: isRetryable)
+    }
+
+    /// The same for what came from outside: nil where that initializer would end the program; of what was not begun.
+    init?(ofApplication number: Int64, _ name: String) {
+        guard let number = Int(exactly: number), Self.applicationNumbers.contains(number), Self.isName(name)
+        else {
+            return nil
+        }
+        self.init(number, name, .rejected)
+    }
+
+    private static func isName(_ name: String) -> Bool {
+        (1...64).contains(name.utf8.count)
+            && name.utf8.allSatisfy {
+                (UInt8(ascii: "A")...UInt8(ascii: "Z")).contains($0)
+                    || (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) || $0 == UInt8(ascii: "_")
+            }
     }
 
     /// The numbers of codes of applications.
@@ -128,6 +140,8 @@ public struct Code: Sendable, Hashable {
     public static let cycle = Code(422, "CYCLE", .rejected)
     /// Redirects, or opens within opens, go too deep.
     public static let chain = Code(422, "CHAIN", .rejected)
+    /// A map has entries of a kind that this version does not know.
+    package static let unknownKind = Code(422, "UNKNOWN_KIND", .rejected)
     /// The sender's clock is too far ahead.
     package static let clockSkew = Code(425, "CLOCK_SKEW", .rejected, retry: true)
     /// More than may come or wait at one time.
@@ -144,6 +158,8 @@ public struct Code: Sendable, Hashable {
     package static let outbox = Code(503, "OUTBOX", .rejected, retry: true)
     /// A feature module could not be set up.
     public static let module = Code(503, "MODULE", .rejected, retry: true)
+    /// A map has switched it off.
+    public static let switchedOff = Code(503, "SWITCHED_OFF", .rejected)
     /// The protocol's version is not supported.
     package static let version = Code(505, "VERSION", .rejected)
     /// The agent ended while it ran.
@@ -178,8 +194,10 @@ public struct Code: Sendable, Hashable {
         .noService, .noMethod, .noNavigator, .noCommand, .unknownType, .deadline, .idReused, .rollback,
         .equivocation,
         .expired,
-        .tooLarge, .badField, .cycle, .chain, .clockSkew, .busy, .canceled, .handlerFailed, .disk, .clock,
-        .outbox, .module, .version, .interrupted, .connectRefused, .tls, .aclSuspected, .clientIDConflict,
+        .tooLarge, .badField, .cycle, .chain, .unknownKind, .clockSkew, .busy, .canceled, .handlerFailed,
+        .disk, .clock,
+        .outbox, .module, .switchedOff, .version, .interrupted, .connectRefused, .tls, .aclSuspected,
+        .clientIDConflict,
         .sessionLost, .subscriptionRefused, .sequenceGap, .dropped, .mapExpired, .loopStalled,
         .rolloutGuard,
     ]

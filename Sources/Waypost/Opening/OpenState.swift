@@ -51,6 +51,8 @@ struct OpenState: Sendable {
     private var matches: MatchedRoutes?
     private var requester: RelocationRequester?
     private var steps = RelocationSteps.ofOpen
+    /// What a map does to the opens of the URL; nil for nothing.
+    private(set) var guarding: PageGuard?
     /// What was decided about relocation entries; nil when no one reads it.
     private(set) var decisions: [RelocationDecision]?
     /// The redirects that were followed, where ``decisions`` are kept.
@@ -77,7 +79,7 @@ struct OpenState: Sendable {
     mutating func next(in router: Router) -> Next {
         while true {
             if matches == nil {
-                if let rejection = relocate(in: router) { return .rejected(rejection) }
+                if let rejection = followMaps(in: router) { return .rejected(rejection) }
                 matches = MatchedRoutes(url, in: snapshot)
             }
             received = nil
@@ -86,6 +88,7 @@ struct OpenState: Sendable {
                 return .notFound
             }
             route = matched.record.pattern.text
+            if case .off(let failure) = guarding?.effect { return .rejected(failure) }
             if let module = matched.record.route.module, case let status = module.status, status != .ready {
                 if let failure = module.failure(status) { return .rejected(Failure(.module, "\(failure)")) }
                 // An open waits for the module first; what only looks where a URL leads runs nothing else of it.
@@ -222,6 +225,7 @@ struct OpenState: Sendable {
         relocation = [:]
         matches = nil
         requester = nil
+        guarding = nil
     }
 
     // MARK: Moving
@@ -254,13 +258,23 @@ struct OpenState: Sendable {
         }
     }
 
+    /// Follows the redirects of maps, and finds what they do to the opens of the URL to which these lead.
+    private mutating func followMaps(in router: Router) -> Failure? {
+        guard !snapshot.state.plan.isEmpty else { return nil }
+        if requester == nil, !snapshot.state.plan.isPlain || !snapshot.state.plan.guards.rules.isEmpty {
+            requester = RelocationRequester(snapshot.state.context, caller: call.parameters)
+        }
+        if let rejection = relocate(in: router) { return rejection }
+        guarding = snapshot.state.plan.guarding(url, requester, &decisions, &steps)
+        return endOfSteps
+    }
+
+    /// What the opens of the URL go through by a map; nil for nothing.
+    var gate: Interceptor? { guarding?.gate(in: snapshot.state) }
+
     /// Follows the relocation of the URL as long as there is one that leads somewhere.
     private mutating func relocate(in router: Router) -> Failure? {
         let snapshot = snapshot
-        guard !snapshot.state.plan.isEmpty else { return nil }
-        if requester == nil, !snapshot.state.plan.isPlain {
-            requester = RelocationRequester(snapshot.state.context, caller: call.parameters)
-        }
         var last: RelocationPlan.Place?
         while true {
             let known = decisions?.count

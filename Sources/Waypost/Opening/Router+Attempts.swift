@@ -32,12 +32,15 @@ extension Router {
         let record = matched.record
         let interceptors = state.snapshot.state.interceptors
         guard record.route.work.neverWaits(in: state.scope), state.context.beforeHandler == nil,
-            record.route.module?.obstacle == nil,
+            record.route.module?.obstacle == nil, state.guarding == nil,
             !interceptors.contains(where: { $0.sees(matched, state.url) })
         else { return nil }
         var request = state.request(for: matched, in: self)
         // The pages above may be guarded where this one is not.
-        guard interceptors.isEmpty || request.parameters[Presentation.parentsKey] == nil else { return nil }
+        guard
+            interceptors.isEmpty && state.snapshot.state.plan.isEmpty
+                || request.parameters[Presentation.parentsKey] == nil
+        else { return nil }
         if prepare(request, &state) {
             request.parents = parents(of: request.url, record).compactMap(RouteRequest.Parent.init)
         }
@@ -58,6 +61,7 @@ extension Router {
             return event
         }
         var request = state.request(for: matched, in: self)
+        if let gate = state.gate, let event = await ask(gate, &request, &state) { return event }
         for interceptor in state.snapshot.state.interceptors
         where interceptor.sees(matched, request.url) {
             if let event = await ask(interceptor, &request, &state) { return event }
@@ -136,7 +140,8 @@ extension Router {
     ) async -> Bool {
         guard let matched = parent.matched, let url = RouteURL(parent.url) else { return false }
         // Not those of the open's snapshot, for the parent was found in this one.
-        for interceptor in snapshot.state.interceptors where interceptor.sees(matched, url) {
+        let interceptors = snapshot.state.interceptors.filter { $0.sees(matched, url) }
+        for interceptor in [parent.gate].compactMap(\.self) + interceptors {
             let asked = RouteRequest(
                 url: url, requested: request.requested, route: matched.record.pattern.text,
                 parameters: parent.parameters, hops: parent.hops, context: request.context,

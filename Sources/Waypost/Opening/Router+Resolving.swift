@@ -34,6 +34,10 @@ public struct Resolution: Sendable {
     package var fellBack: Bool
     /// The exposed method that a service URL would call.
     package var method: MethodDescription?
+    /// The service of that method, where a call was asked for.
+    package var service: String?
+    /// What a map lets the call return in place of what the method would; nil when the method runs.
+    public var answer: JSONValue?
     /// Why nothing would be opened; nil when something would.
     public var error: Failure?
     /// Whether an open that a crash interrupted may run again.
@@ -41,6 +45,8 @@ public struct Resolution: Sendable {
 
     /// The route that would take the URL.
     var matched: MatchedRoute?
+    /// What a map lets its opens go through.
+    var gate: Interceptor?
 
     /// The parameters that the route is known to read.
     package var declared: [RouteParameter] { matched?.record.parameters ?? [] }
@@ -167,16 +173,48 @@ extension Router {
     ) {
         do throws(Failure) {
             let call = try ServiceURL(url, caller: parameters)
-            switch services.find(call.service, call.method) {
-            case .success(let found):
-                resolution.method = found.method.description
-                resolution.idempotent = found.method.description.idempotent
-                if let failure = found.service.module?.failure { throw Failure(.module, "\(failure)") }
-            case .failure(let failure):
-                throw failure
-            }
+            resolve(call.service, call.method, call.source, &resolution)
         } catch {
             resolution.error = error
+        }
+    }
+
+    /// Finds what a call would run, after maps, without running it and without an event.
+    ///
+    /// - Parameters:
+    ///   - service: The exposed name.
+    ///   - method: As for ``ServiceRegistry/call(_:_:arguments:result:deadline:context:)``.
+    ///   - arguments: By which the conditions of maps may decide; they need not fit the method.
+    public func resolveCall(
+        _ service: String, _ method: String, arguments: ServiceArguments = .positional([])
+    ) -> Resolution {
+        var resolution = Resolution(
+            url: "\(service).\(method)", hops: [],
+            parameters: RouteParameters(rule: configuration.dialect.merge),
+            fellBack: false, idempotent: false)
+        resolve(service, method, ArgumentSource(arguments), &resolution)
+        return resolution
+    }
+
+    private func resolve(
+        _ service: String, _ method: String, _ source: ArgumentSource, _ resolution: inout Resolution
+    ) {
+        var decisions: [RelocationDecision]? = []
+        defer { resolution.decisions = decisions ?? [] }
+        switch services.find(service, method) {
+        case .failure(let failure): resolution.error = failure
+        case .success(let found):
+            let first = CallTarget(service: service, found: found)
+            switch services.follow(first, source, mayWait: false, &decisions) {
+            case .waits: break
+            case .ended(let failure): resolution.error = failure
+            case .goesOn(let target):
+                let method = target.found.method.description
+                (resolution.service, resolution.method) = (target.service, method)
+                resolution.answer = target.answer
+                resolution.idempotent = method.idempotent || target.answer != nil
+                resolution.error = target.found.service.module?.failure.map { Failure(.module, "\($0)") }
+            }
         }
     }
 
@@ -198,6 +236,10 @@ extension Router {
             let interceptors = state.snapshot.state.interceptors
             if !interceptors.isEmpty {
                 resolution.interceptors = interceptors.filter { $0.sees(matched, state.url) }.map(\.name)
+            }
+            if let gate = state.gate {
+                resolution.gate = gate
+                resolution.interceptors.insert(gate.name, at: 0)
             }
         }
         resolution.route = state.route

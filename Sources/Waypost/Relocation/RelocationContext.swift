@@ -72,13 +72,19 @@ package final class RelocationRequester: Sendable {
     }
 }
 
-/// What a condition is decided on, for one URL.
+/// What a condition is decided on, for one URL or one call.
 struct ConditionInput {
+    /// What the URL of an open says.
+    struct Page {
+        let url: RouteURL
+        /// Where the placeholders of the origin are, and the table that knows them.
+        let match: RouteMatch
+        let origins: RouteTable?
+    }
+
     let requester: RelocationRequester
-    let url: RouteURL
-    /// Where the placeholders of the origin are, and the table that knows them.
-    let match: RouteMatch
-    let origins: RouteTable?
+    /// Nil for a call, whose parameters are its arguments.
+    let page: Page?
 
     /// The text by which a share is drawn: of the caller, else of the origin's placeholder, else of the query.
     func value(of key: RelocationShare.Key) -> String? {
@@ -87,8 +93,11 @@ struct ConditionInput {
         case .parameter(let name):
             if let value = requester.caller[name] {
                 Self.text(value)
+            } else if let page {
+                page.origins?.parameters(of: page.match, in: page.url).first { $0.name == name }?.text
+                    ?? page.url.query[name]
             } else {
-                origins?.parameters(of: match, in: url).first { $0.name == name }?.text ?? url.query[name]
+                nil
             }
         }
     }

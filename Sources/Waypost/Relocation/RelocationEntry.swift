@@ -1,4 +1,4 @@
-/// One entry of a relocation map: TheRouter's dictionary.
+/// One entry of a relocation map: TheRouter's dictionary, or one of the kinds that have names.
 public struct RelocationEntry: Sendable, Hashable {
     /// What the entry does.
     public enum Kind: Sendable, Hashable {
@@ -10,14 +10,18 @@ public struct RelocationEntry: Sendable, Hashable {
         case delete(path: String)
         /// `routerType` 4: removes the origin's redirect; with another target it acts as a replace.
         case reset(origin: String, target: String?)
-
-        /// Whether it redirects, or takes a redirect away.
-        var isRedirect: Bool {
-            switch self {
-            case .replace, .reset: true
-            case .add, .delete: false
-            }
-        }
+        /// `off`: pages, a service or a method end with this sentence and code; 503 `SWITCHED_OFF` unless set.
+        case off(Subject, reason: String? = nil, code: Code = .switchedOff)
+        /// `on`: what other entries say of pages, a service or a method by `off`, `answer`, `replace` or `gate` does not count.
+        case on(Subject)
+        /// `answer`: a method is not run, and returns this value.
+        case answer(Method, with: JSONValue)
+        /// `replace`: another method of the same shape is run.
+        case replaceMethod(Method, by: Method)
+        /// `gate`: opens of these pages go through the program's ``Router/gate(_:deadline:_:)-swift.method`` of that name.
+        case gate(pages: String, through: String)
+        /// `gate` without a name: opens of these pages are refused with this sentence, as by an interceptor.
+        case refuse(pages: String, reason: String)
     }
 
     /// What the entry does.
@@ -81,12 +85,18 @@ public struct RelocationEntry: Sendable, Hashable {
     }
 
     /// Whether it redirects, or takes a redirect away.
-    package var isRedirect: Bool { kind.isRedirect }
+    package var isRedirect: Bool {
+        switch kind {
+        case .replace, .reset: true
+        default: false
+        }
+    }
 
-    /// The origin or the path that it is about, as it is written.
+    /// The origin, the path, the pages or the method that it is about, as it is written.
     package var subjectPath: String {
         switch kind {
         case .replace(let path, _), .add(let path, _), .delete(let path), .reset(let path, _): path
+        default: subject?.text ?? ""
         }
     }
 
@@ -100,6 +110,13 @@ public struct RelocationEntry: Sendable, Hashable {
         case .add(let path, let className): "add \(path) for \(className)\(more)"
         case .delete(let path): "delete \(path)\(more)"
         case .reset(let origin, nil): "reset \(origin)\(more)"
+        case .off(let subject, let reason, let code):
+            "off \(subject.text)\(reason.map { ": \($0)" } ?? "")\(code == .switchedOff ? "" : " (\(code))")\(more)"
+        case .on(let subject): "on \(subject.text)\(more)"
+        case .answer(let method, let value): "answer \(method.text) with \(value.text.cut(to: 120))\(more)"
+        case .replaceMethod(let method, let other): "\(method.text) → \(other.text)\(more)"
+        case .gate(let pages, let name): "gate \(pages) through \(name)\(more)"
+        case .refuse(let pages, let reason): "refuse \(pages): \(reason)\(more)"
         }
     }
 
@@ -109,6 +126,10 @@ public struct RelocationEntry: Sendable, Hashable {
         case .replace(let origin, _), .reset(let origin, _):
             (try? RelocationOrigin(origin, index: 0, .ofDocuments) as RelocationOrigin)?.sample?.text
         case .add(let path, _), .delete(let path): Self.sample(of: path)
+        default:
+            pages.flatMap {
+                (try? RelocationOrigin($0, index: 0, .ofDocuments) as RelocationOrigin)?.sample?.text
+            }
         }
     }
 
@@ -117,7 +138,7 @@ public struct RelocationEntry: Sendable, Hashable {
         (try? RoutePattern(pattern) as RoutePattern)?.sample?.text
     }
 
-    /// The entry with TheRouter's keys, `orginPath` in its spelling.
+    /// The entry as a map has it: TheRouter's keys, `orginPath` in its spelling, and names for the other kinds.
     package var json: JSONValue {
         var members: [String: JSONValue]
         switch kind {
@@ -129,6 +150,7 @@ public struct RelocationEntry: Sendable, Hashable {
         case .reset(let origin, let target):
             members = ["routerType": 4, "orginPath": .string(origin)]
             if let target { members["targetPath"] = .string(target) }
+        default: members = namedMembers
         }
         if !params.isEmpty { members["params"] = .object(params) }
         if let when { members["when"] = when }
@@ -172,6 +194,8 @@ public struct RelocationEntry: Sendable, Hashable {
         entries.reserveCapacity(elements.count)
         var origins = RelocationSubjects(field: "orginPath", verb: "is the origin of")
         var paths = RelocationSubjects(field: "path", verb: "is added by")
+        var pages = RelocationSubjects(field: "path", verb: "is switched off or gated by")
+        var calls = RelocationSubjects(field: "service", verb: "is the subject of")
         for (index, element) in elements.enumerated() {
             guard let entry = try RelocationEntry(element, index: index, &refusals) else {
                 entries.append(nil)
@@ -186,6 +210,14 @@ public struct RelocationEntry: Sendable, Hashable {
                 case .add(let path, _):
                     try paths.add(path, RelocationPath.Key(of: path), isDefault: entry.when == nil, index)
                 case .delete: return
+                default:
+                    if let path = entry.pages {
+                        let place = RelocationPlan.Place(layer: "", index: index)
+                        guard let rule = try RelocationRule(entry, place, .ofDocuments) else { return }
+                        try pages.add(path, rule.origin.key, isDefault: entry.when == nil, index)
+                    } else if let text = entry.subject?.text {
+                        try calls.add(text, RelocationPath.Key(of: text), isDefault: entry.when == nil, index)
+                    }
                 }
             }
             entries.append(isGood == nil ? nil : entry)

@@ -16,8 +16,8 @@ public struct RelocationLayer: Sendable, Hashable {
 
     /// Adds the entries of a patch, in order: a later entry takes the place of an earlier one about the same path.
     package mutating func patch(_ newer: [RelocationEntry]) {
-        let subjects = Set(newer.map(\.subject))
-        entries = entries.filter { !subjects.contains($0.subject) } + newer
+        let subjects = Set(newer.map(\.subjectKey))
+        entries = entries.filter { !subjects.contains($0.subjectKey) } + newer
     }
 }
 
@@ -28,15 +28,16 @@ extension RelocationEntry {
     package static func merged(
         _ lower: [RelocationEntry], under upper: [RelocationEntry]
     ) -> [RelocationEntry] {
-        let hidden = Set(upper.filter { $0.when == nil }.map(\.subject))
-        return upper + lower.filter { !hidden.contains($0.subject) }
+        let hidden = Set(upper.filter { $0.when == nil }.map(\.subjectKey))
+        return upper + lower.filter { !hidden.contains($0.subjectKey) }
     }
 
     /// What the entry is about: two entries about the same thing do not add up, the later one counts.
-    var subject: String {
+    var subjectKey: String {
         switch kind {
         case .replace(let origin, _), .reset(let origin, _): "redirect \(Self.compared(origin))"
         case .add(let path, _), .delete(let path): "path \(path)"
+        default: pages.map { "pages \(Self.compared($0))" } ?? "call \(subject?.text ?? "")"
         }
     }
 
@@ -69,14 +70,14 @@ package struct RelocationChanges: Sendable, Hashable {
     package var changed: Int { list.count - added - removed }
 
     package init(from older: [RelocationEntry], to newer: [RelocationEntry]) {
-        var left = Dictionary(grouping: older, by: \.subject).mapValues { $0[...] }
+        var left = Dictionary(grouping: older, by: \.subjectKey).mapValues { $0[...] }
         for entry in newer {
-            let before = left[entry.subject]?.popFirst()
+            let before = left[entry.subjectKey]?.popFirst()
             guard before != entry else { continue }
             list.append(Change(before: before, after: entry))
         }
-        for entry in older where left[entry.subject]?.isEmpty == false {
-            guard let gone = left[entry.subject]?.popFirst() else { continue }
+        for entry in older where left[entry.subjectKey]?.isEmpty == false {
+            guard let gone = left[entry.subjectKey]?.popFirst() else { continue }
             list.append(Change(before: gone, after: nil))
         }
     }

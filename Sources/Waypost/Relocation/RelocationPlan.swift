@@ -16,10 +16,12 @@ package struct RelocationPlan: Sendable {
         package var text: String { "entry \(index + 1) of \(layer)" }
     }
 
-    /// The rules of each origin, in the order in which they are tried.
-    package private(set) var rules: [[RelocationRule]] = []
-    /// The origins, whose numbers are those of their rules; nil without any.
-    private(set) var origins: RouteTable?
+    /// The redirects and resets by their origins.
+    private(set) var redirecting = RelocationTable()
+    /// What pages go through, by what it is about.
+    package private(set) var guards = RelocationTable()
+    /// What happens to calls.
+    package private(set) var calls = CallRules()
     /// Whether every origin is a URL or a subtree with one redirect that always applies, and takes what its pattern takes.
     private(set) var isPlain = true
     /// All redirects to all their targets, by layer and place.
@@ -36,8 +38,18 @@ package struct RelocationPlan: Sendable {
     package let maximumHops: Int
     private let allowed: RelocationSteps
 
-    /// Whether there is no redirect to follow.
-    var isEmpty: Bool { rules.isEmpty }
+    /// Whether opens need not look at it: there is no redirect, and nothing guards pages.
+    private(set) var isEmpty = true
+    /// The rules of each origin, in the order in which they are tried.
+    package var rules: [[RelocationRule]] { redirecting.rules }
+    var origins: RouteTable? { redirecting.origins }
+    /// The conditions of all entries, with the places of these.
+    package var conditions: [(place: Place, condition: RelocationCondition)] {
+        let pages = (rules + guards.rules).joined().map { ($0.place, $0.condition) }
+        let others =
+            paths.joined().map { ($0.place, $0.condition) } + calls.all.map { ($0.place, $0.condition) }
+        return (pages + others).compactMap { place, condition in condition.map { (place, $0) } }
+    }
     var additions: [RelocationPathRule] { paths.joined().filter { $0.className != nil } }
     package var deletions: [RelocationPathRule] { paths.joined().filter { $0.className == nil } }
 
@@ -72,6 +84,8 @@ package struct RelocationPlan: Sendable {
         var steps = allowed
         var origins = RelocationAlternatives<RelocationRule>()
         var paths = RelocationAlternatives<RelocationPathRule>()
+        var guards = RelocationAlternatives<RelocationRule>()
+        var calls = RelocationAlternatives<CallRule>()
         for layer in layers {
             for (index, entry) in layer.entries.enumerated() {
                 entries += 1
@@ -85,12 +99,20 @@ package struct RelocationPlan: Sendable {
                     }
                     continue
                 }
+                if let rule = CallRule(entry, place) {
+                    if let fault = rule.fault {
+                        faults.append((place, fault))
+                    } else {
+                        calls.add(rule, at: RelocationPath.Key(of: rule.subject.text))
+                    }
+                    continue
+                }
                 do throws(RelocationError) {
                     guard let rule = try RelocationRule(entry, place, language) else { continue }
                     if let fault = rule.fault {
                         faults.append((place, fault))
                     } else {
-                        try Self.add(rule, to: &origins)
+                        try rule.isOfPages ? Self.add(rule, to: &guards) : Self.add(rule, to: &origins)
                     }
                 } catch {
                     try refusals.add(error.inLayer(layer.name))
@@ -98,10 +120,15 @@ package struct RelocationPlan: Sendable {
             }
             origins.endLayer(&hidden)
             paths.endLayer(&hidden)
+            guards.endLayer(&hidden)
+            calls.endLayer(&hidden)
         }
         let isEarlier = Self.order(of: layers)
         self.paths = paths.all.sorted { isEarlier($0.first?.place, $1.first?.place) }
-        try index(origins.all.sorted { isEarlier($0.first?.place, $1.first?.place) }, language, &steps)
+        try index(
+            origins.all.sorted { isEarlier($0.first?.place, $1.first?.place) },
+            guards.all.sorted { isEarlier($0.first?.place, $1.first?.place) }, language, &steps)
+        self.calls = CallRules(calls.all.sorted { isEarlier($0.first?.place, $1.first?.place) })
         try checkPatterns(language, &steps)
         redirects = rules.joined().flatMap { rule in rule.redirects.map { ($0, rule.place) } }
         if rules.contains(where: { $0.count > 1 }) { redirects.sort { isEarlier($0.place, $1.place) } }
@@ -129,35 +156,33 @@ package struct RelocationPlan: Sendable {
             earlier.origin.shown != rule.origin.shown
         else { return }
         throw RelocationError(
-            .badField, layer: nil, index: rule.place.index, field: "orginPath",
+            .badField, layer: nil, index: rule.place.index, field: rule.originField,
             detail: "\(rule.origin.shown) differs only by case from the origin of entry "
                 + "\(earlier.place.index + 1)", others: [earlier.place])
     }
 
     private mutating func index(
-        _ all: [[RelocationRule]], _ language: RelocationLanguage, _ steps: inout RelocationSteps
+        _ all: [[RelocationRule]], _ guards: [[RelocationRule]], _ language: RelocationLanguage,
+        _ steps: inout RelocationSteps
     ) throws(RelocationError) {
         // A reset makes an exception to what takes more than its origin; beside URLs alone it has nothing left to do.
         let isWide = all.joined().contains {
             $0.redirect != nil && ($0.origin.isSubtree || $0.origin.pattern != nil)
         }
-        rules = all.filter { alternatives in isWide || alternatives.contains { $0.redirect != nil } }
+        let rules = all.filter { alternatives in isWide || alternatives.contains { $0.redirect != nil } }
         isPlain = rules.allSatisfy {
             $0.count == 1 && $0[0].isPlain && $0[0].origin.pattern == nil && !$0[0].origin.isNarrower
         }
-        guard !rules.isEmpty else { return }
-        var table = language.table()
-        for (number, alternatives) in rules.enumerated() {
-            guard let rule = alternatives.first else { continue }
-            guard let pattern = rule.origin.asPattern else {
-                throw RelocationError(
-                    .tooLarge, layer: rule.place.layer, index: rule.place.index, field: "orginPath",
-                    detail: "orginPath is longer than a pattern may be")
-            }
-            // Equal ones have equal keys, so there is no conflict.
-            try add(pattern, UInt32(truncatingIfNeeded: number), to: &table, &steps)
+        func addOrigin(
+            _ pattern: RoutePattern, _ number: UInt32, _ table: inout RouteTable
+        ) throws(RelocationError) {
+            try add(pattern, number, to: &table, &steps)
         }
-        self.origins = table
+        redirecting = try RelocationTable(rules, language, add: addOrigin)
+        // `on` alone has nothing to switch on.
+        let isGuarding = guards.joined().contains { $0.guarding != nil }
+        self.guards = try RelocationTable(isGuarding ? guards : [], language, add: addOrigin)
+        isEmpty = rules.isEmpty && !isGuarding
     }
 
     /// What a router does with the paths that are added.
@@ -193,14 +218,6 @@ package struct RelocationPlan: Sendable {
 
     // MARK: Finding
 
-    /// An origin that takes a URL.
-    struct Match {
-        /// That of its rules.
-        let number: Int
-        /// Where its placeholders are.
-        fileprivate let match: RouteMatch
-    }
-
     /// A redirect that takes a URL, and the URL that it leads to.
     struct Hop: Sendable {
         let redirect: RelocationRedirect
@@ -218,36 +235,32 @@ package struct RelocationPlan: Sendable {
         _ steps: inout RelocationSteps
     ) -> Hop? {
         if isPlain { return origins?.firstMatch(url).flatMap { plainHop($0, url) } }
-        for match in matches(url, &steps) {
-            for rule in rules[match.number] {
-                steps.take(rule.weight)
-                guard !steps.areOver else { return nil }
-                guard rule.covers(url) else {
-                    decisions?.append(rule.decision(false, "\(rule.origin.shown) except this URL"))
-                    continue
-                }
-                guard let condition = rule.condition else {
-                    guard let redirect = rule.redirect else {
-                        decisions?.append(rule.decision(true, "\(rule.origin.shown) is reset"))
-                        return nil
-                    }
-                    return hop(redirect, match, url, &steps)
-                }
-                guard let requester else { continue }
-                let input = ConditionInput(
-                    requester: requester, url: url, match: match.match, origins: origins)
-                let (holds, reason) = condition.decide(input)
-                guard holds else {
-                    decisions?.append(rule.decision(false, reason))
-                    continue
-                }
-                let (redirect, variant) = rule.redirect(input)
-                let target = variant.map { ", target \($0 + 1)" } ?? ""
-                decisions?.append(rule.decision(true, reason + target))
-                return redirect.map { hop($0, match, url, &steps) }
+        guard let found = redirecting.find(url, requester, &decisions, &steps) else { return nil }
+        guard let (input, reason) = found.condition else {
+            guard let redirect = found.rule.redirect else {
+                decisions?.append(found.rule.place.decision(true, "\(found.rule.origin.shown) is reset"))
+                return nil
             }
+            return hop(redirect, found.match, url, &steps)
         }
-        return nil
+        let (redirect, variant) = found.rule.redirect(input)
+        let target = variant.map { ", target \($0 + 1)" } ?? ""
+        decisions?.append(found.rule.place.decision(true, reason + target))
+        return redirect.map { hop($0, found.match, url, &steps) }
+    }
+
+    /// What the opens of a URL go through, if anything; see ``hop(for:_:_:_:)``.
+    func guarding(
+        _ url: RouteURL, _ requester: RelocationRequester?, _ decisions: inout [RelocationDecision]?,
+        _ steps: inout RelocationSteps
+    ) -> PageGuard? {
+        guard !guards.rules.isEmpty, let found = guards.find(url, requester, &decisions, &steps) else {
+            return nil
+        }
+        let what = "\(found.rule.origin.shown): \(found.rule.guarding?.text ?? "on")"
+        decisions?.append(
+            found.rule.place.decision(true, (found.condition.map { "\($0.reason), " } ?? "") + what))
+        return found.rule.guarding
     }
 
     /// The redirect of a plain plan that takes a URL whose origin was found.
@@ -262,7 +275,8 @@ package struct RelocationPlan: Sendable {
     }
 
     private func hop(
-        _ redirect: RelocationRedirect, _ match: Match, _ url: RouteURL, _ steps: inout RelocationSteps
+        _ redirect: RelocationRedirect, _ match: RelocationTable.Match, _ url: RouteURL,
+        _ steps: inout RelocationSteps
     ) -> Hop {
         let target = redirect.apply(to: url, captured: captured(match, in: url))
         steps.take(100 + url.text.utf8.count + target.utf8.count)
@@ -306,29 +320,14 @@ package struct RelocationPlan: Sendable {
         return !matches(url, &steps).isEmpty
     }
 
-    /// The origins that take a URL in the order of routes: a literal one before patterns, and rests last.
-    ///
-    /// What is found is counted, so that the next look finds none when there was too much of it.
-    func matches(_ url: RouteURL, _ steps: inout RelocationSteps) -> [Match] {
-        guard !steps.areOver else { return [] }
-        guard let all = origins?.searchAll(url) else { return [] }
-        let found = all.matches.map { Match(number: Int($0.index), match: $0) }
-            .filter { rules[$0.number].first?.origin.takes(url) == true }
-        steps.take(all.looks)
-        steps.take(50 + url.text.utf8.count + 50 * found.count)
-        return found
+    /// The origins of redirects that take a URL; see ``RelocationTable/matches(_:_:)``.
+    func matches(_ url: RouteURL, _ steps: inout RelocationSteps) -> [RelocationTable.Match] {
+        redirecting.matches(url, &steps)
     }
 
     /// What the placeholders of an origin take of a URL.
-    func captured(_ match: Match, in url: RouteURL) -> [CapturedParameter] {
-        rules[match.number].first?.origin.pattern == nil
-            ? [] : origins?.parameters(of: match.match, in: url) ?? []
-    }
-}
-
-extension RelocationRule {
-    fileprivate func decision(_ applies: Bool, _ reason: String) -> RelocationDecision {
-        RelocationDecision(layer: place.layer, index: place.index, applies: applies, reason: reason)
+    func captured(_ match: RelocationTable.Match, in url: RouteURL) -> [CapturedParameter] {
+        redirecting.captured(match, in: url)
     }
 }
 
@@ -340,6 +339,7 @@ private protocol PlacedRule {
 
 extension RelocationRule: PlacedRule {}
 extension RelocationPathRule: PlacedRule {}
+extension CallRule: PlacedRule {}
 
 /// The rules about one origin or path each, while layers are put on each other.
 ///

@@ -1,8 +1,12 @@
-/// What happens to the URLs of an origin: a redirect, or that there is none.
+/// What happens to the URLs of an origin: a redirect, a guard of its pages, or neither.
 package struct RelocationRule: Sendable {
     package let origin: RelocationOrigin
-    /// Nil for a reset: what it takes opens as without a map.
+    /// Nil for a reset, and for what guards pages: what it takes opens as without a map.
     package let redirect: RelocationRedirect?
+    /// Nil for `on`: what it takes is not guarded; and for redirects.
+    package let guarding: PageGuard?
+    /// Whether it is about what pages go through, and not about redirects.
+    package let isOfPages: Bool
     package let place: RelocationPlan.Place
     /// When it applies; nil for always.
     package let condition: RelocationCondition?
@@ -16,16 +20,22 @@ package struct RelocationRule: Sendable {
     /// Whether it is a redirect of whatever its origin takes.
     var isPlain: Bool { exceptions == nil && condition == nil && redirect != nil }
 
-    /// The rule of an entry of type 1 or 4; nil for the others.
+    /// The rule of an entry of type 1 or 4, and of one about pages; nil for the others.
     package init?(
         _ entry: RelocationEntry, _ place: RelocationPlan.Place, _ language: RelocationLanguage
     ) throws(RelocationError) {
-        guard entry.isRedirect else { return nil }
+        switch entry.kind {
+        case .replace, .reset: isOfPages = false
+        case .off(.pages, _, _), .on(.pages), .gate, .refuse: isOfPages = true
+        case .add, .delete, .off, .on, .answer, .replaceMethod: return nil
+        }
         redirect = try RelocationRedirect(entry, place, language)
+        guarding = PageGuard(entry, place)
         if let redirect {
             origin = redirect.origin
         } else {
-            origin = try RelocationOrigin(entry.subjectPath, index: place.index, language)
+            origin = try RelocationOrigin(
+                entry.subjectPath, index: place.index, field: isOfPages ? "path" : "orginPath", language)
         }
         self.place = place
         exceptions = try Self.exceptions(entry.except, place.index, language)
@@ -86,7 +96,7 @@ package struct RelocationPathRule: Sendable {
         switch entry.kind {
         case .add(let path, let name): (pattern, className) = (path, name)
         case .delete(let path): (pattern, className) = (path, nil)
-        case .replace, .reset: return nil
+        default: return nil
         }
         params = entry.params
         self.place = place

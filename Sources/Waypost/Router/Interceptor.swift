@@ -89,6 +89,16 @@ package struct Interceptor: Sendable {
         ignoresCase = false
     }
 
+    /// One that is asked where a map says it.
+    init(gate hook: Hook<RouteRequest, InterceptorDecision>) {
+        self.hook = hook
+        priority = 0
+        reach = .scope(.all)
+        patterns = []
+        subtree = nil
+        ignoresCase = false
+    }
+
     var id: UInt64 { hook.id }
     package var name: String { hook.name }
 

@@ -43,7 +43,7 @@ public final class Router: RouteRegistrar, Sendable {
         registry = services
         modules = ModuleLoader(clock: configuration.clock)
         linked = LinkedLoader(skips: !configuration.registersLinked)
-        current = Guarded(RouterSnapshot(RouterState(configuration)))
+        current = Guarded(RouterSnapshot(RouterState(configuration, services: services)))
         history = Guarded(OpenHistory(length: configuration.historyLength))
     }
 
@@ -105,7 +105,10 @@ public final class Router: RouteRegistrar, Sendable {
             current = snapshot
             return old
         }
-        _ = old
+        // Calls follow the maps before the change returns.
+        guard !(next.plan.calls.isEmpty && old.state.plan.calls.isEmpty) else { return }
+        registry.follow(
+            CallMaps(rules: next.plan.calls, context: next.context), of: ObjectIdentifier(self))
     }
 
     // MARK: Registering
@@ -257,6 +260,17 @@ public final class Router: RouteRegistrar, Sendable {
         }
         return RegistrationHandle { [weak self] in
             self?.update { state, _ in state.hooks.removeAll { $0.id == id } }
+        }
+    }
+
+    func addGate(_ gate: (UInt64) -> Interceptor) -> RegistrationHandle {
+        let id = update { state, number in
+            state.gates.append(gate(number))
+            return number
+        }
+        notifyChange()
+        return RegistrationHandle { [weak self] in
+            self?.register { $0.gates.removeAll { $0.id == id } }
         }
     }
 

@@ -57,11 +57,18 @@ package struct RouterState: Sendable {
     final class DestinationMark: Sendable {}
     private var destinations: [String: (route: Route, mark: DestinationMark)] = [:]
     package var interceptors: [Interceptor] = []
+    /// What maps may have opens go through, in the order of adding.
+    var gates: [Interceptor] = []
+    /// Whether all gates of the program are here; not where only a list of routes is known.
+    private(set) var knowsGates = true
+    /// The services that entries about calls mean; nil where none are known.
+    let services: ServiceRegistry?
     var hooks: [OpenHook] = []
     package var hasHooks: Bool { !hooks.isEmpty }
 
-    package init(_ configuration: RouterConfiguration) {
+    package init(_ configuration: RouterConfiguration, services: ServiceRegistry? = nil) {
         self.configuration = configuration
+        self.services = services
         base = RouteStore(configuration)
         routes = base
         plan = RelocationPlan(maximumHops: configuration.maximumHops)
@@ -74,6 +81,17 @@ package struct RouterState: Sendable {
             interceptors.firstIndex { $0.priority < interceptor.priority } ?? interceptors.count
         interceptors.insert(interceptor, at: place)
     }
+
+    /// Takes the names of a program's gates, for a check; nil when they are not known.
+    package mutating func know(gates names: [String]?) {
+        knowsGates = names != nil
+        gates = (names ?? []).map { name in
+            Interceptor(gate: Hook(id: 0, name: name, deadline: nil, work: .immediate { _ in .proceed }))
+        }
+    }
+
+    /// The gate of that name that was added last.
+    func gate(named name: String) -> Interceptor? { gates.last { $0.name == name } }
 
     // MARK: Registering
 

@@ -41,23 +41,39 @@ package struct CompiledRelocation: Sendable {
                     "\(field) has \(text.utf8.count) bytes; at most \(configuration.maximumURLBytes) are allowed"
                 try refusals.add(place.error(.tooLarge, field, detail))
             }
-            for (path, field) in [(redirect.originPath, "orginPath"), (redirect.target.path, "targetPath")] {
-                guard let path else { continue }
-                let isService =
-                    path.scheme == configuration.serviceScheme
-                    && path.components.first == configuration.serviceHost
-                    && (path.isSubtree || path.components.count == 1)
-                guard isService else { continue }
-                let detail = "\(path.shown) is a service URL, which cannot be relocated"
-                try refusals.add(place.error(.notAllowed, field, detail))
-            }
             if !state.mayAllow(scheme: redirect.target.scheme ?? "", host: redirect.target.host) {
                 let detail = "\(redirect.target.shown) is not allowed"
                 try refusals.add(place.error(.notAllowed, "targetPath", detail))
             }
         }
+        try checkServiceURLs(configuration, &refusals)
         for rule in plan.additions + plan.deletions {
             _ = try refusals.attempt { () throws(RelocationError) in try state.check(rule) }
+        }
+    }
+}
+
+extension CompiledRelocation {
+    /// A service URL is a call, and no page: what happens to it is said of the service.
+    private func checkServiceURLs(
+        _ configuration: RouterConfiguration, _ refusals: inout RelocationRefusals
+    ) throws(RelocationError) {
+        var texts = (plan.rules + plan.guards.rules).joined().map {
+            ($0.origin.text, $0.originField, $0.place)
+        }
+        texts += plan.redirects.map { ($0.redirect.target.text, "targetPath", $0.place) }
+        texts += plan.paths.joined().map { ($0.pattern, "path", $0.place) }
+        for (text, field, place) in texts {
+            guard let url = try? RouteURL(text) as RouteURL, url.hasScheme(configuration.serviceScheme),
+                url.components.first == configuration.serviceHost,
+                url.components.count == 1 || url.components.dropFirst().elementsEqual(["**"])
+            else { continue }
+            let service = url.query["protocol"].map { "\"\($0.cut(to: 64))\"" } ?? "…"
+            let method = url.query["method"].map { ",\"method\":\"\($0.cut(to: 64))\"" } ?? ""
+            let detail =
+                "\(RouteURL.withoutValues(text)) is a service URL, which cannot be relocated, deleted or gated; say it of "
+                + "the service: {\"routerType\":\"off\",\"service\":\(service)\(method)}, or answer or replace its methods"
+            try refusals.add(place.error(.notAllowed, field, detail))
         }
     }
 }
@@ -109,6 +125,7 @@ extension RouterState {
     /// Makes the routes in force, and says which entries do nothing in this build.
     package mutating func inactiveEntries() -> [RelocationReport.Inactive] {
         plan.faults.map { $0.place.inactive($0.reason) } + relocateRoutes() + inactiveRedirects()
+            + inactiveGuards() + inactiveCalls()
     }
 
     /// Changes what the conditions of maps ask about this client.
@@ -125,10 +142,7 @@ extension RouterState {
     }
 
     private var conditional: [RelocationReport.Conditional] {
-        let rules = plan.rules.joined().map { ($0.place, $0.condition) }
-        let paths = plan.paths.joined().map { ($0.place, $0.condition) }
-        return (rules + paths).compactMap { place, condition in
-            guard let condition else { return nil }
+        plan.conditions.map { place, condition in
             let (state, reason): (RelocationReport.Conditional.State, String) =
                 switch condition.answer(context) {
                 case .yes(let reason): (.yes, reason)
@@ -251,6 +265,56 @@ extension RouterState {
             return place.inactive(
                 "no route matches \(redirect.target.shown)"
                     + NearestRoutes.note(on: routes.table.lookAlike(of: url)))
+        }
+    }
+
+    private func inactiveGuards() -> [RelocationReport.Inactive] {
+        let alive = guardsOfRoutes()
+        return plan.guards.rules.enumerated().flatMap { number, alternatives in
+            alternatives.compactMap { rule -> RelocationReport.Inactive? in
+                if case .gate(let name) = rule.guarding?.effect, knowsGates, gate(named: name) == nil {
+                    let near = NearestNames.find(name, among: gates.map(\.name))
+                    let similar = near.isEmpty ? "" : "; similar are \(near.joined(separator: ", "))"
+                    return rule.place.inactive("the program has no gate \(name.cut(to: 64))\(similar)")
+                }
+                if let scheme = rule.origin.scheme, !allows(scheme: scheme) {
+                    return rule.place.inactive("no registered route has the scheme \(scheme)")
+                }
+                guard let alive, !alive.contains(number) else { return nil }
+                return rule.place.inactive("no route matches \(rule.origin.shown)")
+            }
+        }
+    }
+
+    /// As many routes are held against what is guarded.
+    private static let maximumRoutesOfGuards = 10_000
+
+    /// The numbers of those guarded origins that are about a route; nil when that is not known, for there are too many.
+    private func guardsOfRoutes() -> Set<Int>? {
+        let table = plan.guards
+        guard !table.rules.isEmpty else { return [] }
+        guard routes.count <= Self.maximumRoutesOfGuards else { return nil }
+        var steps = RelocationSteps(left: .max)
+        var alive: Set<Int> = []
+        for (number, alternatives) in table.rules.enumerated() {
+            // What a converter of the program decides, or what is taken as a web page, is not known in advance.
+            guard let url = alternatives.first?.origin.sample, !isWeb(url) else {
+                alive.insert(number)
+                continue
+            }
+            if routes.table.firstMatch(url) != nil { alive.insert(number) }
+        }
+        for record in routes.records {
+            guard let url = record.pattern.sample else { return nil }
+            alive.formUnion(table.matches(url, &steps).map(\.number))
+        }
+        return alive
+    }
+
+    private func inactiveCalls() -> [RelocationReport.Inactive] {
+        guard let services else { return [] }
+        return plan.calls.all.compactMap { rule in
+            services.fault(of: rule).map { rule.place.inactive($0) }
         }
     }
 

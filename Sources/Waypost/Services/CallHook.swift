@@ -102,14 +102,14 @@ extension ServiceRegistry {
         let id = state.withLock { state in
             state.lastHook += 1
             state.hooks.append(CallHook(id: state.lastHook, name: name, deadline: deadline, work: work))
-            hasHooks.store(true, ordering: .releasing)
+            isGuarded.store(true, ordering: .releasing)
             return state.lastHook
         }
         return RegistrationHandle { [weak self] in
             guard let self else { return }
             state.withLock { state in
                 state.hooks.removeAll { $0.id == id }
-                hasHooks.store(!state.hooks.isEmpty, ordering: .releasing)
+                isGuarded.store(state.isGuarded, ordering: .releasing)
             }
         }
     }

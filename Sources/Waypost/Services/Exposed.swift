@@ -149,6 +149,15 @@ public enum ServiceResultType: Int, Sendable, Hashable {
     case value = 1
     /// A description as text; the object itself never leaves the process.
     case reference = 2
+
+    /// This form of a value that no method returned.
+    func form(of value: JSONValue) -> JSONValue {
+        switch self {
+        case .none: .null
+        case .value: value
+        case .reference: .string(value.text)
+        }
+    }
 }
 
 /// Collects the exposed methods of one service.

@@ -206,24 +206,32 @@ extension ServiceRegistry {
         deadline: Duration?, context: OpenContext, scope: OpenScope
     ) async -> CallOutcome {
         let deadline = context.deadline ?? deadline
-        var method = method
+        var (service, method) = (service, method)
         let outcome: CallOutcome
-        switch await findWhenLoaded(service, method, deadline) {
-        case .success(let (found, callable)):
-            method = found.description.name
+        var target = await findWhenLoaded(service, method, deadline).map {
+            CallTarget(service: service, found: $0)
+        }
+        let isGuarded = isGuarded.load(ordering: .acquiring)
+        if isGuarded { target = await follow(target, source, deadline) }
+        switch target {
+        case .success(let target):
+            let (found, callable) = target.found
+            (service, method) = (target.service, found.description.name)
             if let mistake = source.mistake(about: found.description, of: service) {
                 outcome = .failed(mistake)
                 break
             }
-            if hasHooks.load(ordering: .acquiring),
-                let end = await ask(service, found, source, context, scope)
-            {
+            if isGuarded, let end = await ask(service, found, source, context, scope) {
                 outcome = end
                 break
             }
             notify(
                 ServiceEvent(
                     kind: .called, service: service, method: method, ref: context.ref, detail: "", code: .ok))
+            if let answer = target.answer {
+                outcome = .returned(result.form(of: answer))
+                break
+            }
             let entry = found.service.flatMap { self.entry(of: $0, exposedBy: callable) }
             let answer = await found.work(from: entry).call(
                 with: ExposedMethod.Call(
@@ -241,6 +249,28 @@ extension ServiceRegistry {
     private func notify(_ event: @autoclosure () -> ServiceEvent) {
         let listeners = state.withLock { $0.listeners }
         if !listeners.isEmpty { listeners.notify(event()) }
+    }
+
+    /// What a call runs after maps, where that may have to wait for modules.
+    nonisolated(nonsending) private func follow(
+        _ target: Result<CallTarget, Failure>, _ source: ArgumentSource, _ deadline: Duration?
+    ) async -> Result<CallTarget, Failure> {
+        guard case .success(let first) = target else { return target }
+        var (decisions, mayWait) = ([RelocationDecision]?.none, true)
+        while true {
+            switch follow(first, source, mayWait: mayWait, &decisions) {
+            case .goesOn(let target): return .success(target)
+            case .ended(let failure): return .failure(failure)
+            case .waits(let other):
+                if case .failure(let failure) = await findWhenLoaded(other.service, other.name, deadline) {
+                    // What does not exist then is not there for the map either.
+                    guard failure.code == .noService || failure.code == .noMethod else {
+                        return .failure(failure)
+                    }
+                    mayWait = false
+                }
+            }
+        }
     }
 
     /// Finds a method that may run, after the modules that are declared were set up.
@@ -263,7 +293,7 @@ extension ServiceRegistry {
     }
 
     /// What a call has to wait for; nil when it may go on.
-    private func wait(for found: Result<Found, Failure>) -> Modules.Wait? {
+    func wait(for found: Result<Found, Failure>) -> Modules.Wait? {
         let known = state.withLock { $0.modules }
         if let wait = known.values.lazy.compactMap({ $0.wait(for: .common) }).first { return wait }
         switch found {

@@ -24,6 +24,8 @@ public final class ServiceRegistry: Sendable {
         var lastHook: UInt64 = 0
         /// The modules of routers, by router.
         var modules: [ObjectIdentifier: Modules] = [:]
+        /// What the maps of routers do to calls, by router.
+        var maps: [ObjectIdentifier: CallMaps] = [:]
     }
 
     /// What a call has to wait for.
@@ -48,8 +50,8 @@ public final class ServiceRegistry: Sendable {
     }
 
     let state = Guarded(State())
-    /// Whether there are hooks: a call without one takes no lock for it.
-    let hasHooks = Atomic(false)
+    /// Whether there are hooks, or maps that reach calls: a call without them takes no lock for it.
+    let isGuarded = Atomic(false)
     let clock: any Clock<Duration>
     private let creation = Guarded(())
 

@@ -33,21 +33,33 @@ extension Router {
         let inForce = before.map { JSONValue.array($0.map(\.json)) }
         var resolved: [JSONValue] = []
         var size = inForce?.serialized().count ?? 0
-        for url in request.urls {
+        let count = request.urls.count + request.calls.count
+        for number in 0..<count {
             guard goesOn() else { return nil }
-            let resolution = resolve(url, parameters: request.parameters, caller: request.caller ?? sender)
-            let answer = ResolvedURL(url, resolution).json
+            let answer = self.answer(number, of: request, for: sender).json
             size += answer.serialized().count + 1
             guard resolved.isEmpty || size <= bytes else { break }
             resolved.append(answer)
         }
-        let isAll = resolved.count == request.urls.count
+        let isAll = resolved.count == count
         var answer: [String: JSONValue] = [
             "resolved": .array(resolved), "next": isAll ? .null : .int(Int64(resolved.count)),
         ]
         // When another map came meanwhile, no one knows which of the two answered.
         if let inForce, layers() == before { answer["inForce"] = inForce }
         return .object(answer)
+    }
+
+    /// The answer about one URL, or about a call behind them.
+    private func answer(_ number: Int, of request: ResolveRequest, for sender: String) -> ResolvedURL {
+        guard number < request.urls.count else {
+            let call = request.calls[number - request.urls.count]
+            let arguments = ServiceArguments.labeled(request.parameters)
+            return ResolvedURL(call.text, resolveCall(call.service, call.name, arguments: arguments))
+        }
+        let url = request.urls[number]
+        return ResolvedURL(
+            url, resolve(url, parameters: request.parameters, caller: request.caller ?? sender))
     }
 }
 

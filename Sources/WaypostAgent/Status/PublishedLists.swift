@@ -22,16 +22,19 @@ package struct PublishedLists {
     package var contract: ([UInt8], missing: Int) {
         let contract = router.contractWithoutRoutes
         var payload = Array("{\"router\":".utf8) + redaction.masked(contract.settings.json).serialized()
+        payload += Array(",\"mapKinds\":".utf8)
+        payload += JSONValue.array(contract.mapKinds.map { .string($0) }).serialized()
         var missing = 0
         var lists = [
             ("services", contract.services.map(\.json)),
             ("redirects", contract.redirects.map { .string($0) }),
         ]
+        if !contract.gates.isEmpty { lists.insert(("gates", contract.gates.map { .string($0) }), at: 0) }
         if !contract.deletions.isEmpty { lists.append(("deleted", contract.deletions.map(\.json))) }
         for (name, values) in lists {
             payload += Array(",\"\(name)\":".utf8)
-            // Behind the services there must be space for two empty lists.
-            let (list, rest) = array(values, within: limit - payload.count - 40)
+            // Behind the services there must be space for empty lists.
+            let (list, rest) = array(values, within: limit - payload.count - 56)
             payload += list
             missing += rest
         }

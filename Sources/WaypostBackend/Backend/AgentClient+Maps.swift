@@ -68,6 +68,21 @@ extension AgentClient {
         try await reading(deadline) { try await $0.resolve(urls, parameters: parameters, as: caller) }
     }
 
+    /// What calls would run now, with the maps in force; nothing is called.
+    ///
+    ///     let found = try await agent.resolve(calls: [.init("PrinterService", "print(document:)")])
+    ///
+    /// - Parameters:
+    ///   - calls: Any number of them, by service and method.
+    ///   - parameters: Arguments by label, by which conditions of maps may decide.
+    ///   - deadline: How long the answer is waited for; nil for 10 s, and shorter for an agent known to be offline.
+    /// - Throws: ``BackendError``; of kind `noReply` when the agent does not answer.
+    public func resolve(
+        calls: [RelocationEntry.Method], parameters: [String: JSONValue] = [:], deadline: Duration? = nil
+    ) async throws -> [ResolvedRoute] {
+        try await reading(deadline) { try await $0.resolve(calls: calls, parameters: parameters) }
+    }
+
     /// What a document would change; nothing is sent.
     ///
     /// It is found from the maps that the agent reports and from the routes that the broker keeps of it. Conditions are

@@ -38,9 +38,7 @@ package struct ResolveDefaults {
         router = Router(configuration: configuration)
         do {
             try router.register(contract.routes.map { Route($0) { _ in .opened() } })
-            for service in contract.services {
-                try router.services.expose(ExposedService(standInFor: service))
-            }
+            try router.registerStandIns(for: contract)
             // A destination that only a map names is taken as known: the case has no classes of its own.
             for name in table.maps.flatMap(Self.classNames) where !router.knows(name) {
                 try router.register(.destination(name) { _ in .opened() })

@@ -7,7 +7,7 @@ extension CheckFinding {
         in routes: RouteFile, _ maps: [MapSource], _ configuration: RouterConfiguration
     ) -> [CheckFinding] {
         let report = Router.check(
-            routes: routes.contract.routes, maps: maps.map(\.map), configuration: configuration,
+            routes.contract, maps: maps.map(\.map), configuration: configuration,
             place: routes.place)
         return routes.notes.map { CheckFinding($0.finding, at: $0.place) } + maps.flatMap(\.findings)
             + report.findings.map { located($0, routes, maps) }

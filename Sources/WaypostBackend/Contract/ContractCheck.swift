@@ -49,9 +49,7 @@ package struct ContractCheck {
         let routes = contract.routes.filter { $0.missingConverter(router.configuration) == nil }
         do {
             try router.register(routes.map { route in Route(route) { _ in .opened(.null) } })
-            for service in contract.services {
-                try router.services.expose(ExposedService(standInFor: service))
-            }
+            try router.registerStandIns(for: contract)
         } catch {
             throw BackendError(.invalid, "the contract: \(error)")
         }

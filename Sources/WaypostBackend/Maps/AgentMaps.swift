@@ -56,12 +56,15 @@ public struct AgentMaps: Sendable, Hashable {
     /// The layer of that name: `agent`, `patch`, `@` and the name of a group, or one of the program's own.
     public func layer(_ name: String) -> Layer? { layers.first { $0.name == name } }
 
-    /// The entries that redirect the URL that was asked about, in the order in which they do.
+    /// The entries that redirect the URL that was asked about, in the order in which they do, and behind them those that close
+    /// or gate it.
     ///
     /// A path that an entry deletes is not redirected: ``ResolvedRoute/failure`` names that entry.
     public var acting: [Entry] {
-        (resolved?.hops ?? []).compactMap { hop in
-            hop.layer.flatMap(layer)?.entries.first { $0.number == hop.entry }
+        guard let resolved else { return [] }
+        let places = resolved.hops.map { ($0.layer, $0.entry) } + resolved.acting.map { ($0.layer, $0.entry) }
+        return places.compactMap { name, number in
+            name.flatMap(layer)?.entries.first { $0.number == number }
         }
     }
 

@@ -50,6 +50,14 @@ package struct MapClient: Sendable {
             .resolve(urls, parameters: parameters, as: caller, at: audience.agentFilter)
     }
 
+    /// What calls would run at one agent; see ``resolve(_:parameters:as:)``.
+    package func resolve(
+        calls: [RelocationEntry.Method], parameters: [String: JSONValue] = [:]
+    ) async throws -> [ResolvedRoute] {
+        try await URLResolver(settings, wait)
+            .resolve(calls: calls, parameters: parameters, at: audience.agentFilter)
+    }
+
     /// What a document would change; nothing is sent.
     ///
     /// - Throws: ``BackendError`` when it can't be sent, or when there is no broker.

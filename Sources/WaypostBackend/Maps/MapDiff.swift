@@ -90,7 +90,13 @@ public struct MapDiff: Sendable, Hashable {
                     .equivocation, "rev \(revision) is in force with other content; give it a higher one")
             }
         }
-        guard let contract, let routers = MapStage(contract, layers) else { return }
+        guard let contract else { return }
+        // Nothing else is to be said of what an older agent does not read.
+        if let unknown = contract.unknownKind(in: document.entries) {
+            refusal = refusal ?? unknown
+            return
+        }
+        guard let routers = MapStage(contract, layers) else { return }
         compare(routers, next, document)
     }
 
@@ -112,10 +118,7 @@ public struct MapDiff: Sendable, Hashable {
             if case .add = entry.kind { return nil }
             return Inactive(number: found.index + 1, entry: entry, reason: found.reason)
         }
-        let changed = changes.list.compactMap { $0.after ?? $0.before }.map {
-            (subject: $0.subjectPath, sample: $0.sample)
-        }
-        destinations = stage.compare(changed)
+        destinations = stage.compare(changes.list.compactMap { $0.after ?? $0.before })
     }
 
     /// Whether what is to be said is the same.
@@ -131,6 +134,7 @@ struct MapStage {
     private static let maximumSubjects = 5_000
 
     private let routes: [String]
+    private let services: [ServiceDescription]
     private let layers: [RelocationLayer]
     private let before: Router
     private let after: Router
@@ -140,13 +144,13 @@ struct MapStage {
         let active = maps.filter { $0.state == .active }
         layers = active.map { RelocationLayer(name: $0.name, entries: $0.relocationEntries.map(\.always)) }
         let base = Self.routes(of: contract, below: active)
-        routes = base.map(\.path)
+        (routes, services) = (base.map(\.path), contract.services)
         func router() -> Router? {
             let router = Router(configuration: contract.settings.configuration)
             let known = base.filter { $0.missingConverter(router.configuration) == nil }
             guard
                 (try? router.register(known.map { Route($0) { _ in .opened(.null) } }, replacing: true))
-                    != nil
+                    != nil, (try? router.registerStandIns(for: contract)) != nil
             else { return nil }
             return router
         }
@@ -197,20 +201,46 @@ struct MapStage {
     func resolve(_ url: String) -> String { Self.end(after.resolve(url)) }
 
     /// The origins and routes that would lead elsewhere.
-    func compare(_ changed: [(subject: String, sample: String?)]) -> [MapDiff.Destination] {
-        let all = changed + routes.map { (subject: $0, sample: RelocationEntry.sample(of: $0)) }
+    func compare(_ changed: [RelocationEntry]) -> [MapDiff.Destination] {
+        let all =
+            changed.map { (subject: $0.subjectPath, sample: $0.sample) }
+            + routes.map { (subject: $0, sample: RelocationEntry.sample(of: $0)) }
         var seen: Set<String> = []
-        return all.prefix(Self.maximumSubjects).compactMap { subject, sample in
+        let pages = all.prefix(Self.maximumSubjects).compactMap { subject, sample -> MapDiff.Destination? in
             guard let sample, seen.insert(sample).inserted else { return nil }
-            let (old, new) = (Self.end(before.resolve(sample)), Self.end(after.resolve(sample)))
-            return old == new ? nil : MapDiff.Destination(subject: subject, before: old, after: new)
+            return destination(subject) { $0.resolve(sample) }
+        }
+        let calls = Set(changed.flatMap(methods)).sorted { $0.text < $1.text }
+        return pages
+            + calls.prefix(Self.maximumSubjects).compactMap { method in
+                destination(method.text) { $0.resolveCall(method.service, method.name) }
+            }
+    }
+
+    private func destination(_ subject: String, _ resolve: (Router) -> Resolution) -> MapDiff.Destination? {
+        let (old, new) = (Self.end(resolve(before)), Self.end(resolve(after)))
+        return old == new ? nil : MapDiff.Destination(subject: subject, before: old, after: new)
+    }
+
+    /// The methods that an entry is about.
+    private func methods(_ entry: RelocationEntry) -> [RelocationEntry.Method] {
+        switch entry.subject {
+        case .method(let method): [method]
+        case .service(let name):
+            (services.first { $0.name == name }?.methods ?? []).map { .init(name, $0.name) }
+        case .pages, nil: []
         }
     }
 
-    /// The route that takes it, or the code and the name of the reason why none does.
+    /// The route or the method, behind which gate, or the code and the name of the reason why there is none.
     private static func end(_ resolution: Resolution) -> String {
         if let error = resolution.error { return "\(error.code.number) \(error.code.name)" }
-        return resolution.route ?? resolution.url
+        if let answer = resolution.answer { return "answer \(answer.text.cut(to: 120))" }
+        if let service = resolution.service, let method = resolution.method {
+            return "\(service).\(method.name)"
+        }
+        let gate = resolution.interceptors.first.map { " through \($0)" } ?? ""
+        return (resolution.route ?? resolution.url) + gate
     }
 }
 

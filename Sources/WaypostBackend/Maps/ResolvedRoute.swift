@@ -2,7 +2,7 @@ public import Waypost
 import WaypostFleet
 import WaypostMessages
 
-/// Where a URL leads at an agent; nothing was opened.
+/// Where a URL leads at an agent, or what a call runs; nothing was opened or called.
 public struct ResolvedRoute: Sendable, Hashable {
     /// One redirect.
     public struct Hop: Sendable, Hashable {
@@ -31,8 +31,12 @@ public struct ResolvedRoute: Sendable, Hashable {
     public var final: String { wire.final }
     /// The pattern of its route; nil when none would be opened, and for a service URL.
     public var route: String? { wire.route }
-    /// The method that a service URL would call.
+    /// The method that a service URL or a call would run.
     public var method: String? { wire.method }
+    /// The service of that method, for a call; a map may have replaced it.
+    public var service: String? { wire.service }
+    /// What a map lets the call return, as JSON text; nil when the method runs.
+    public var answer: String? { wire.answer }
     /// The redirects, in order.
     public var hops: [Hop] {
         wire.hops.map { Hop(from: $0.from, to: $0.to, layer: $0.layer, entry: $0.entry, route: $0.route) }
@@ -45,6 +49,9 @@ public struct ResolvedRoute: Sendable, Hashable {
     public var failure: Failure? {
         wire.failure
     }
+
+    /// The entries that close, gate, answer or replace it.
+    var acting: [ResolvedURL.Acting] { wire.acting }
 
     package var json: JSONValue { wire.json }
 }

@@ -31,12 +31,24 @@ struct URLResolver {
     func answer(
         _ urls: [String], parameters: [String: JSONValue] = [:], as caller: String? = nil, at agent: String
     ) async throws -> Answer {
+        try await answer(urls, at: agent) { ResolveRequest($0, parameters: parameters, caller: caller) }
+    }
+
+    /// What calls would run, in their order.
+    func resolve(
+        calls: [RelocationEntry.Method], parameters: [String: JSONValue], at agent: String
+    ) async throws -> [ResolvedRoute] {
+        try await answer(calls, at: agent) { ResolveRequest(calls: $0, parameters: parameters) }.routes
+    }
+
+    private func answer<Wanted: Sendable>(
+        _ urls: [Wanted], at agent: String, _ asking: ([Wanted]) -> ResolveRequest
+    ) async throws -> Answer {
         let audience = Audience.agent(agent)
-        func request(_ urls: some Collection<String>) throws -> CommandRequest {
-            let part = Array(urls.prefix(ResolveRequest.maximumURLs))
-            let wanted = ResolveRequest(part, parameters: parameters, caller: caller)
-            return try CommandRequest(
-                asking: .resolve(wanted), of: audience, settings, signer: settings.signer, wait)
+        func request(_ urls: some Collection<Wanted>) throws -> CommandRequest {
+            try CommandRequest(
+                asking: .resolve(asking(Array(urls.prefix(ResolveRequest.maximumURLs)))), of: audience,
+                settings, signer: settings.signer, wait)
         }
         let first = try request(urls)
         return try await BackendSession.with(

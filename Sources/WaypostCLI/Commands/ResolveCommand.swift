@@ -7,9 +7,11 @@ import WaypostTools
 struct ResolveCommand: MapAskingCommand {
     static let configuration = CommandConfiguration(
         commandName: "resolve",
-        abstract: "Find out what a URL would open. Nothing is opened; no broker is needed.",
+        abstract:
+            "Find out what a URL would open, or a call would run. Nothing is opened; no broker is needed.",
         discussion: """
-            With --agent and without routes it asks that agent, whose maps are in force: waypost resolve URL --agent k1.
+            With --call it says what a call of a service's method would run, after maps: that method, another, \
+            a fixed answer, or why not. With --agent and without routes it asks that agent, whose maps are in force: waypost resolve URL --agent k1.
 
             With --cases it reads cases, one JSON object per line, and prints one answer per line in the same order: \
             a team can keep its URLs and their targets in a file and check them in CI. A case has "open" and, if \
@@ -23,6 +25,7 @@ struct ResolveCommand: MapAskingCommand {
 
             Examples:
               waypost resolve scheme://router/demo --agent k1
+              waypost resolve --call CalculatorService add --agent k1
               waypost resolve --demo 'scheme://router/user/7?from=menu'
               waypost resolve --routes routes.json --map map.json scheme://router/demo
               waypost resolve --routes routes.json --map map.json --agent kiosk-7 \\
@@ -35,8 +38,17 @@ struct ResolveCommand: MapAskingCommand {
                 | waypost resolve --cases -
             """)
 
-    @Argument(help: "The URL.")
-    var url: String?
+    @Argument(help: "The URL; with --call the service and the method.")
+    var words: [String] = []
+
+    @Flag(help: "What a call would run, and not where a URL leads.")
+    var call = false
+
+    private var url: String? { call ? nil : words.first }
+    /// The service and the method of --call.
+    private var method: RelocationEntry.Method? {
+        call && words.count == 2 ? .init(words[0], words[1]) : nil
+    }
 
     @Option(help: ArgumentHelp("A file of cases, JSON Lines; - is standard input.", valueName: "file"))
     var cases: String?
@@ -74,11 +86,18 @@ struct ResolveCommand: MapAskingCommand {
 
     func validate() throws {
         try NameCheck.check(caller, of: "--as-caller")
-        guard (url == nil) != (cases == nil) else {
-            throw ValidationError("give a URL, or a file of cases with --cases")
+        if call {
+            guard words.count == 2, cases == nil else {
+                throw ValidationError("--call needs a service and a method: --call SERVICE METHOD")
+            }
+            guard caller == nil else { throw ValidationError("--as-caller is for URLs") }
+        } else {
+            guard words.count == (cases == nil ? 1 : 0) else {
+                throw ValidationError("give a URL, or a file of cases with --cases")
+            }
         }
         guard junit == nil || cases != nil else { throw ValidationError("--junit is for --cases") }
-        if url != nil, askedAgent == nil { try source.validateGiven() }
+        if cases == nil, askedAgent == nil { try source.validateGiven() }
         guard cases == nil || (pairs.isEmpty && object == nil) else {
             throw ValidationError("with --cases, the parameters are in the cases")
         }
@@ -96,10 +115,10 @@ struct ResolveCommand: MapAskingCommand {
     }
 
     func perform() async throws {
-        if let url, let agent = askedAgent {
-            try await resolve(url, at: agent)
-        } else if let url {
-            try resolve(url)
+        if cases == nil, let agent = askedAgent {
+            try await resolve(at: agent)
+        } else if cases == nil {
+            try resolveHere()
         } else if let cases {
             var run = CaseFile(cases, try defaults(), reports: junit != nil)
             let isGood = try run.answer()
@@ -110,10 +129,16 @@ struct ResolveCommand: MapAskingCommand {
         }
     }
 
-    private func resolve(_ url: String, at agent: String) async throws {
+    private func resolve(at agent: String) async throws {
         let parameters = try JSONArgument.parameters(object, pairs)
         try NameCheck.check(agent, of: "--agent")
-        let found = try await maps(of: .agent(agent)).resolve([url], parameters: parameters, as: caller)
+        let maps = try await maps(of: .agent(agent))
+        let found =
+            if let method {
+                try await maps.resolve(calls: [method], parameters: parameters)
+            } else {
+                try await maps.resolve([url ?? ""], parameters: parameters, as: caller)
+            }
         guard let resolved = found.first else { return }
         if output.isJSON {
             Terminal.print(json: resolved.json)
@@ -134,16 +159,23 @@ struct ResolveCommand: MapAskingCommand {
             setup, try client.setup(), contract: contract, layers: try source.layers())
     }
 
-    private func resolve(_ url: String) throws {
+    private func resolveHere() throws {
         var configuration = try router.setup().configuration
         configuration.relocationContext = try client.setup().context
         let router = try source.router(configuration)
         let parameters = try JSONArgument.parameters(object, pairs)
-        let resolution = router.resolve(url, parameters: parameters)
+        let resolution =
+            if let method {
+                router.resolveCall(method.service, method.name, arguments: .labeled(parameters))
+            } else {
+                router.resolve(url ?? "", parameters: parameters)
+            }
         if output.isJSON {
             var answer = ResolveAnswer(resolution).writer(for: nil)
             if let name = resolution.className { answer.member("class", name) }
             if let method = resolution.method { answer.member("method", method.name) }
+            if let service = resolution.service { answer.member("service", service) }
+            if let fixed = resolution.answer { answer.member("answer", fixed.text) }
             if !resolution.interceptors.isEmpty { answer.member("interceptors", resolution.interceptors) }
             if let error = resolution.error { answer.member("nearest", error.nearest) }
             answer.endObject()

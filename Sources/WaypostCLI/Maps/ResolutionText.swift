@@ -8,8 +8,10 @@ enum ResolutionText {
         if let error = resolution.error {
             lines.append("\(style.red("\(error.code)")): \(error.detail)")
             if !error.nearest.isEmpty { add("similar", "\(error.nearest.joined(separator: ", "))") }
+        } else if let answer = resolution.answer {
+            add("answers", style.green(TerminalText(answer.text)))
         } else if let method = resolution.method {
-            add("calls", style.green(TerminalText(method.name)))
+            add("calls", style.green(TerminalText((resolution.service.map { "\($0)." } ?? "") + method.name)))
         } else {
             let name = resolution.className.map { " (\($0))" } ?? ""
             add("route", "\(style.green(TerminalText(resolution.route ?? "")))\(name)")

@@ -10,8 +10,10 @@ enum ResolvedText {
         if let failure = resolved.failure {
             lines.append("\(style.red("\(failure.code)")): \(failure.detail)")
             if !failure.nearest.isEmpty { add("similar", "\(failure.nearest.joined(separator: ", "))") }
+        } else if let answer = resolved.answer {
+            add("answers", style.green(TerminalText(answer)))
         } else if let method = resolved.method {
-            add("calls", style.green(TerminalText(method)))
+            add("calls", style.green(TerminalText((resolved.service.map { "\($0)." } ?? "") + method)))
         } else {
             add("route", style.green(TerminalText(resolved.route ?? "")))
         }

@@ -15,7 +15,7 @@ struct ContractText {
         for service in contract.services {
             lines += service.methods.map { "\(service.name).\(signature($0))" }
         }
-        return lines
+        return lines + contract.gates.map { "gate \($0)" }
     }
 
     func lines(_ route: RouteDescription) -> [TerminalText] {

@@ -19,14 +19,12 @@ enum StandInRoutes {
         do {
             let known = RouteFile.known(contract.routes, router.configuration, notesMissing: notesMissing)
             try router.register(known.map(route))
-            for service in contract.services {
-                try router.services.expose(ExposedService(standInFor: service))
-            }
+            try router.registerStandIns(for: contract)
         } catch {
             let conflict =
                 if case .conflict = error {
                     Router.check(
-                        routes: contract.routes, maps: [], configuration: router.configuration,
+                        contract, maps: [], configuration: router.configuration,
                         place: list.place
                     ).findings(.conflict).first?.detail
                 } else { String?.none }

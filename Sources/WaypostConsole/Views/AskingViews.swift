@@ -58,7 +58,7 @@ struct AskingViews: Sendable {
                 switch kind {
                 case .replace(_, let to): target = to
                 case .reset(_, let to): target = to
-                case .add, .delete: target = nil
+                default: target = nil
                 }
                 return [
                     "from": .init(entry.entry?.subjectPath), "to": .init(target),

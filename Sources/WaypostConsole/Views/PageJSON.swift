@@ -12,6 +12,7 @@ extension RelocationEntry {
             case .add(let path, let className): ("add", nil, nil, path, className)
             case .delete(let path): ("delete", nil, nil, path, nil)
             case .reset(let origin, let target): ("reset", origin, target, nil, nil)
+            default: ("named", nil, nil, subjectPath, nil)
             }
         return [
             "number": .init(number.map(Int64.init)), "type": .string(type), "origin": .init(origin),

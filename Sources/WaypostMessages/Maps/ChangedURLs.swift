@@ -11,8 +11,11 @@ package final class ChangedURLs: Sendable {
     package let subjects: [String]
 
     package init(from older: [RelocationEntry], to newer: [RelocationEntry]) {
+        // Where the newer map closes pages, that they do not open is meant so, and calls are no URLs.
         let entries = RelocationChanges(from: older, to: newer).list
+            .filter { $0.after?.subject == nil }
             .flatMap { [$0.before, $0.after].compactMap(\.self) }
+            .filter { $0.subject == nil || $0.pages != nil }
         var seen: Set<String> = []
         let subjects = entries.map(\.subjectPath).filter { seen.insert($0).inserted }
         self.subjects = subjects
@@ -42,7 +45,7 @@ extension RelocationEntry {
     fileprivate var target: String? {
         switch kind {
         case .replace(_, let target), .reset(_, let target?): target
-        case .add, .delete, .reset(_, nil): nil
+        default: nil
         }
     }
 }

@@ -114,6 +114,10 @@ package struct CodeExplanation {
             "more than 8 redirects in a row, opens within opens too deep, or redirects that take too many of the same URLs to be checked",
             "redirect the first directly to the last; make the origins narrower"),
         .init(
+            422, "UNKNOWN_KIND",
+            "a map has an entry of a kind that this version does not know; the whole map is refused",
+            "update the agent, or send it a map without that kind; waypost map diff names such agents before"),
+        .init(
             425, "CLOCK_SKEW",
             "at is more than 30 s ahead of the agent's clock",
             "synchronise both clocks with NTP; until then send commands with --ttl"),
@@ -144,6 +148,11 @@ package struct CodeExplanation {
             503, "OUTBOX",
             "too many messages wait for the broker",
             "restore the connection to the broker; raise the outbox limits"),
+        .init(
+            503, "SWITCHED_OFF",
+            "a map has switched this URL, service or method off; the detail has the reason",
+            "read the reason; waypost map shows the entry, waypost relocate --on or waypost map undo takes it back"
+        ),
         .init(
             503, "MODULE",
             "the feature module behind the route or service could not be set up",

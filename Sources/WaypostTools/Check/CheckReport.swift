@@ -43,6 +43,8 @@ public struct CheckReport: Sendable, Hashable {
             case unknownClass
             /// A map deletes a route that does not exist.
             case deadDeletion
+            /// A map switches off, answers, replaces or gates what is not there, or what does not fit.
+            case deadEntry
             /// A redirect whose origin no URL has that was meant.
             case deadOrigin
             /// A map takes a redirect away that there is not.
@@ -93,6 +95,7 @@ public struct CheckReport: Sendable, Hashable {
                 case .unknownConverter: "A route is not checked, because its converter is not known here."
                 case .unknownClass: "A map names a destination that is not registered."
                 case .deadDeletion: "A map deletes a route that does not exist."
+                case .deadEntry: "A map switches off, answers, replaces or gates what is not there."
                 case .deadOrigin: "The origin of a redirect matches none of the URLs that were meant."
                 case .deadReset: "A map resets a path that nothing redirects."
                 case .neverApplies: "The condition of a map entry can never be true."

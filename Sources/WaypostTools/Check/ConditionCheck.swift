@@ -5,11 +5,14 @@ struct ConditionCheck {
     private(set) var findings: [CheckReport.Finding] = []
 
     init(_ plan: RelocationPlan) {
-        for alternatives in plan.rules {
+        for alternatives in plan.rules + plan.guards.rules {
             check(alternatives.map { Subject($0.origin.shown, $0.place, $0.condition) })
         }
         for alternatives in plan.paths {
             check(alternatives.map { Subject($0.pattern, $0.place, $0.condition) })
+        }
+        for alternatives in plan.calls.alternatives {
+            check(alternatives.map { Subject($0.subject.text, $0.place, $0.condition) })
         }
     }
 

@@ -104,6 +104,8 @@ struct MapCheck {
                 case .replace, .reset: (.deadRedirect, "targetPath")
                 case .add: (.unknownClass, "className")
                 case .delete: (.deadDeletion, "path")
+                case .off, .on, .answer, .replaceMethod, .gate, .refuse:
+                    (.deadEntry, entry.pages == nil ? "service" : "path")
                 }
             // That it leads to an entry that is refused is said there.
             let targets = (redirects[place] ?? []).map(\.redirect.target)
@@ -140,9 +142,8 @@ struct MapCheck {
 
     /// A build that no condition can compare, once for all entries that ask for it.
     private func unusableBuild(_ state: RouterState) -> [CheckReport.Finding] {
-        let conditions =
-            state.plan.rules.joined().map(\.condition) + state.plan.paths.joined().map(\.condition)
-        guard let fault = state.context.buildFault, conditions.contains(where: { $0?.asksForBuild == true })
+        guard let fault = state.context.buildFault,
+            state.plan.conditions.contains(where: \.condition.asksForBuild)
         else {
             return []
         }
@@ -167,7 +168,7 @@ struct MapCheck {
             let text = rule.origin.text
             let reason = ForeignSyntax.hint(in: text, PatternSyntax()) ?? missingScheme(rule.origin, state)
             return reason.map {
-                .init(.deadOrigin, rule.place, about: subject(rule.place), $0, field: "orginPath")
+                .init(.deadOrigin, rule.place, about: subject(rule.place), $0, field: rule.originField)
             }
         }
     }
@@ -197,7 +198,8 @@ struct MapCheck {
             _ = try? wide.add(pattern, index: UInt32(truncatingIfNeeded: number), replacing: true)
         }
         return rules.compactMap { rule -> CheckReport.Finding? in
-            guard rule.redirect == nil, !keys.contains(rule.origin.key), let url = rule.origin.sample,
+            guard rule.redirect == nil, !rule.isOfPages, !keys.contains(rule.origin.key),
+                let url = rule.origin.sample,
                 wide.firstMatch(url) == nil, leftOut.firstMatch(url) == nil
             else { return nil }
             let reason = "nothing redirects \(rule.origin.shown) in the maps that were given"
@@ -229,7 +231,7 @@ struct MapCheck {
                         .overlap, place, about: subject(place),
                         "entry \(first + 1) is about the same path, and has no effect", field: "path",
                         others: [.init(layer: map.name, index: first)])
-                case .replace, .reset: return nil
+                default: return nil
                 }
             }
         }

@@ -53,16 +53,21 @@ extension Router {
         routes: [RouteDescription], layers: [RelocationLayer] = [],
         configuration: RouterConfiguration = .init()
     ) -> CheckReport {
-        check(routes: routes, maps: layers.map(CheckedMap.init), configuration: configuration) { _ in nil }
+        check(RouterContract(routes: routes), maps: layers.map(CheckedMap.init), configuration: configuration)
+        { _ in nil }
     }
 
     /// The same for maps that were read to their end, and for a list with places, such as the lines of a file, that
     /// findings name.
+    ///
+    /// Of services and gates it is said that they are missing where the contract says which there are.
     package static func check(
-        routes: [RouteDescription], maps: [CheckedMap], configuration: RouterConfiguration,
+        _ contract: RouterContract, maps: [CheckedMap], configuration: RouterConfiguration,
         place: @escaping (Int) -> String?
     ) -> CheckReport {
-        var state = RouterState(configuration)
+        let routes = contract.routes
+        var state = RouterState(configuration, services: contract.standInServices)
+        state.know(gates: contract.mapKinds.isEmpty ? nil : contract.gates)
         var listed = ListedRoutes(routes, place: place)
         var findings: [CheckReport.Finding] = []
         for (index, description) in routes.enumerated() {
@@ -107,5 +112,15 @@ extension Router {
         check.findLimitedSchemes()
         check.findDeadWebPath()
         return check.report(maps.map(\.name))
+    }
+}
+
+extension RouterContract {
+    /// Its services; nil when it may be a list of routes alone.
+    fileprivate var standInServices: ServiceRegistry? {
+        guard !services.isEmpty || !mapKinds.isEmpty else { return nil }
+        let registry = ServiceRegistry()
+        for service in services { try? registry.expose(ExposedService(standInFor: service)) }
+        return registry
     }
 }

@@ -28,6 +28,12 @@ enum UnseenCheck {
             case .reset(_, nil): [("orginPath", [subject])]
             case .add(_, let className): [("path", [subject]), ("className", [className])]
             case .delete, nil: [("path", [subject])]
+            case .replaceMethod(_, let other): [("method", [subject]), ("by", [other.text])]
+            case .gate(_, let name): [("path", [subject]), ("gate", [name])]
+            case .refuse(_, let reason), .off(.pages, let reason?, _):
+                [("path", [subject]), ("reason", [reason])]
+            case .off(_, let reason?, _): [("service", [subject]), ("reason", [reason])]
+            case .off, .on, .answer: [("service", [subject])]
             }
         guard let entry else { return fields }
         fields.append(("except", entry.except))

@@ -1,6 +1,6 @@
 public import Waypost
 
-/// What a router can open and call, so that others know it in advance: `{"router","routes","services","redirects","deleted"}`.
+/// What a router can open and call, so that others know it in advance: `{"router","routes","services","redirects","deleted","gates","mapKinds"}`.
 ///
 /// It is what an agent publishes, and `waypost describe --json` prints. A unit test makes one of its router, keeps it in
 /// a file, and holds what is registered later against it with `Router.check(against:)`.
@@ -15,6 +15,10 @@ public struct RouterContract: Sendable, Hashable {
     package var redirects: [String]
     /// The paths that maps took away.
     package var deletions: [Deletion] = []
+    /// The names of the program's gates, through which maps may have opens go.
+    public package(set) var gates: [String] = []
+    /// The named kinds of map entries that it knows; empty for an older version, which refuses a map with any.
+    package var mapKinds: [String] = []
 
     /// A path that a map took away.
     package struct Deletion: Sendable, Hashable {
@@ -106,6 +110,8 @@ public struct RouterContract: Sendable, Hashable {
         if !deletions.isEmpty {
             members["deleted"] = .array(deletions.map(\.json))
         }
+        if !gates.isEmpty { members["gates"] = .array(gates.map { .string($0) }) }
+        if !mapKinds.isEmpty { members["mapKinds"] = .array(mapKinds.map { .string($0) }) }
         return .object(members)
     }
 
@@ -124,6 +130,8 @@ public struct RouterContract: Sendable, Hashable {
             routes: try RouteDescription.list(isList ? json : json["routes"] ?? .array([])),
             services: json["services"]?.arrayValue?.compactMap(ServiceDescription.init) ?? [],
             redirects: json["redirects"]?.arrayValue?.compactMap(\.stringValue) ?? [])
+        gates = json["gates"]?.arrayValue?.compactMap(\.stringValue) ?? []
+        mapKinds = json["mapKinds"]?.arrayValue?.compactMap(\.stringValue) ?? []
         deletions = (json["deleted"]?.arrayValue ?? []).compactMap { deletion in
             deletion["path"]?.stringValue.map {
                 Deletion(path: $0, entry: deletion["by"]?.stringValue ?? "a map")
@@ -132,7 +140,27 @@ public struct RouterContract: Sendable, Hashable {
     }
 }
 
+extension RouterContract {
+    /// Why a program with this contract refuses a whole map with these entries; nil when it knows their kinds.
+    package func unknownKind(in entries: [RelocationEntry]) -> Failure? {
+        for (index, entry) in entries.enumerated() {
+            guard let name = entry.kindName, !mapKinds.contains(name) else { continue }
+            return Failure(
+                .unknownKind,
+                "entry \(index + 1): routerType \(name) is not known to this version of the agent; update it, or send it "
+                    + "another map")
+        }
+        return nil
+    }
+}
+
 extension Router {
+    /// Registers services and gates of which only the contract is known; nothing of them runs.
+    package func registerStandIns(for contract: RouterContract) throws(RegistrationError) {
+        for service in contract.services { try services.expose(ExposedService(standInFor: service)) }
+        for name in contract.gates { gate(name) { _ in .proceed } }
+    }
+
     /// What this router can open and call, its maps applied: what an agent with it publishes.
     public var contract: RouterContract {
         var contract = contractWithoutRoutes
@@ -147,6 +175,8 @@ extension Router {
             services: services.services,
             redirects: Set(state.plan.redirects.map(\.redirect.origin.text)).sorted())
         contract.deletions = state.deletions.map { .init(path: $0.pattern.text, entry: $0.place.text) }
+        contract.gates = gateNames
+        contract.mapKinds = RelocationEntry.namedKinds
         return contract
     }
 }
