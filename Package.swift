@@ -215,7 +215,7 @@ let package = Package(
         .testTarget(
             name: "WorldTests",
             dependencies: [
-                "CWorld", "TestSupport", "WaypostAgent", "WaypostMessages", "World", "WorldProgram",
+                "CWorld", "TestSupport", "WaypostAgent", "WaypostMessages", "World",
             ]),
         // Without its web server, which is there only with the trait; the page is tested by scripts/test --console.
         .testTarget(

@@ -187,9 +187,7 @@ final class AgentHistory: Sendable {
             let id = "c\(number)"
             let payload =
                 #"{"id":"\#(id)","type":"open","url":"shop://\#(kind)/\#(number)","lane":"\#(lane)","exp":\#(Self.expiry)}"#
-            people.withLock {
-                $0.sends(id, People.Sent(number: number, payload: payload, isRepeatable: kind == "many"))
-            }
+            people.withLock { $0.sends(id, People.Sent(number: number, payload: payload)) }
             // Who sends may repeat what has no answer.
             for _ in 0...(drawn(0...4) == 0 ? 1 : 0) { sender.publish(payload, on: Self.topic, as: id) }
             if drawn(0...3) == 0 { try take(from: sender, for: .milliseconds(drawn(0...400))) { _ in false } }

@@ -15,7 +15,6 @@ struct People: Codable {
     struct Sent: Codable {
         let number: Int
         let payload: String
-        let isRepeatable: Bool
         /// Whether the broker has it, so that nobody sends it again.
         var isAtBroker = false
         /// The terminal reply, without what may differ when it comes again.
