@@ -192,37 +192,52 @@ public struct RelocationEntry: Sendable, Hashable {
         }
         var entries: [RelocationEntry?] = []
         entries.reserveCapacity(elements.count)
-        var origins = RelocationSubjects(field: "orginPath", verb: "is the origin of")
-        var paths = RelocationSubjects(field: "path", verb: "is added by")
-        var pages = RelocationSubjects(field: "path", verb: "is switched off or gated by")
-        var calls = RelocationSubjects(field: "service", verb: "is the subject of")
+        var subjects = DocumentSubjects()
         for (index, element) in elements.enumerated() {
             guard let entry = try RelocationEntry(element, index: index, &refusals) else {
                 entries.append(nil)
                 continue
             }
             let isGood: ()? = try refusals.attempt { () throws(RelocationError) in
-                switch entry.kind {
-                case .replace(let origin, _), .reset(let origin, _):
-                    let place = RelocationPlan.Place(layer: "", index: index)
-                    guard let rule = try RelocationRule(entry, place, .ofDocuments) else { return }
-                    try origins.add(origin, rule.origin.key, isDefault: entry.when == nil, index)
-                case .add(let path, _):
-                    try paths.add(path, RelocationPath.Key(of: path), isDefault: entry.when == nil, index)
-                case .delete: return
-                default:
-                    if let path = entry.pages {
-                        let place = RelocationPlan.Place(layer: "", index: index)
-                        guard let rule = try RelocationRule(entry, place, .ofDocuments) else { return }
-                        try pages.add(path, rule.origin.key, isDefault: entry.when == nil, index)
-                    } else if let text = entry.subject?.text {
-                        try calls.add(text, RelocationPath.Key(of: text), isDefault: entry.when == nil, index)
-                    }
-                }
+                try subjects.add(entry, index)
             }
             entries.append(isGood == nil ? nil : entry)
         }
         return entries
+    }
+}
+
+/// What the entries of one document are about, by what they do to it.
+private struct DocumentSubjects {
+    private var origins = RelocationSubjects(field: "orginPath", verb: "is the origin of")
+    private var paths = RelocationSubjects(field: "path", verb: "is added by")
+    private var pages = RelocationSubjects(field: "path", verb: "is switched off or gated by")
+    private var calls = RelocationSubjects(field: "service", verb: "is the subject of")
+
+    mutating func add(_ entry: RelocationEntry, _ index: Int) throws(RelocationError) {
+        let isDefault = entry.when == nil
+        switch entry.kind {
+        case .replace(let origin, _), .reset(let origin, _):
+            guard let key = try Self.key(of: entry, index) else { return }
+            try origins.add(origin, key, isDefault: isDefault, index)
+        case .add(let path, _):
+            try paths.add(path, RelocationPath.Key(of: path), isDefault: isDefault, index)
+        case .delete: return
+        default:
+            if let path = entry.pages {
+                guard let key = try Self.key(of: entry, index) else { return }
+                try pages.add(path, key, isDefault: isDefault, index)
+            } else if let text = entry.subject?.text {
+                try calls.add(text, RelocationPath.Key(of: text), isDefault: isDefault, index)
+            }
+        }
+    }
+
+    private static func key(
+        of entry: RelocationEntry, _ index: Int
+    ) throws(RelocationError) -> RelocationPath.Key? {
+        let place = RelocationPlan.Place(layer: "", index: index)
+        return try RelocationRule(entry, place, .ofDocuments)?.origin.key
     }
 }
 

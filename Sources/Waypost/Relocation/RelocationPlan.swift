@@ -82,53 +82,26 @@ package struct RelocationPlan: Sendable {
         self.allowed = allowed
         let language = RelocationLanguage(converters: converters, ignoresCase: ignoresCase)
         var steps = allowed
-        var origins = RelocationAlternatives<RelocationRule>()
-        var paths = RelocationAlternatives<RelocationPathRule>()
-        var guards = RelocationAlternatives<RelocationRule>()
-        var calls = RelocationAlternatives<CallRule>()
+        var collected = Collected()
         for layer in layers {
             for (index, entry) in layer.entries.enumerated() {
                 entries += 1
                 let place = Place(layer: layer.name, index: index)
                 guard !refusals.leftOut.contains(place) else { continue }
-                if let rule = RelocationPathRule(entry, place) {
-                    if let fault = rule.fault {
-                        faults.append((place, fault))
-                    } else {
-                        paths.add(rule, at: RelocationPath.Key(of: rule.pattern))
-                    }
-                    continue
-                }
-                if let rule = CallRule(entry, place) {
-                    if let fault = rule.fault {
-                        faults.append((place, fault))
-                    } else {
-                        calls.add(rule, at: RelocationPath.Key(of: rule.subject.text))
-                    }
-                    continue
-                }
                 do throws(RelocationError) {
-                    guard let rule = try RelocationRule(entry, place, language) else { continue }
-                    if let fault = rule.fault {
-                        faults.append((place, fault))
-                    } else {
-                        try rule.isOfPages ? Self.add(rule, to: &guards) : Self.add(rule, to: &origins)
-                    }
+                    if let fault = try collected.add(entry, place, language) { faults.append((place, fault)) }
                 } catch {
                     try refusals.add(error.inLayer(layer.name))
                 }
             }
-            origins.endLayer(&hidden)
-            paths.endLayer(&hidden)
-            guards.endLayer(&hidden)
-            calls.endLayer(&hidden)
+            collected.endLayer(&hidden)
         }
         let isEarlier = Self.order(of: layers)
-        self.paths = paths.all.sorted { isEarlier($0.first?.place, $1.first?.place) }
+        paths = collected.paths.all.sorted { isEarlier($0.first?.place, $1.first?.place) }
         try index(
-            origins.all.sorted { isEarlier($0.first?.place, $1.first?.place) },
-            guards.all.sorted { isEarlier($0.first?.place, $1.first?.place) }, language, &steps)
-        self.calls = CallRules(calls.all.sorted { isEarlier($0.first?.place, $1.first?.place) })
+            collected.origins.all.sorted { isEarlier($0.first?.place, $1.first?.place) },
+            collected.guards.all.sorted { isEarlier($0.first?.place, $1.first?.place) }, language, &steps)
+        calls = CallRules(collected.calls.all.sorted { isEarlier($0.first?.place, $1.first?.place) })
         try checkPatterns(language, &steps)
         redirects = rules.joined().flatMap { rule in rule.redirects.map { ($0, rule.place) } }
         if rules.contains(where: { $0.count > 1 }) { redirects.sort { isEarlier($0.place, $1.place) } }
@@ -147,18 +120,6 @@ package struct RelocationPlan: Sendable {
             guard let first, let second else { return false }
             return (order[first.layer] ?? 0, first.index) < (order[second.layer] ?? 0, second.index)
         }
-    }
-
-    private static func add(
-        _ rule: RelocationRule, to origins: inout RelocationAlternatives<RelocationRule>
-    ) throws(RelocationError) {
-        guard let earlier = origins.add(rule, at: rule.origin.key),
-            earlier.origin.shown != rule.origin.shown
-        else { return }
-        throw RelocationError(
-            .badField, layer: nil, index: rule.place.index, field: rule.originField,
-            detail: "\(rule.origin.shown) differs only by case from the origin of entry "
-                + "\(earlier.place.index + 1)", others: [earlier.place])
     }
 
     private mutating func index(
@@ -340,6 +301,52 @@ private protocol PlacedRule {
 extension RelocationRule: PlacedRule {}
 extension RelocationPathRule: PlacedRule {}
 extension CallRule: PlacedRule {}
+
+/// The rules of all layers, by what they are about, while they are put on each other.
+private struct Collected {
+    var origins = RelocationAlternatives<RelocationRule>()
+    var paths = RelocationAlternatives<RelocationPathRule>()
+    var guards = RelocationAlternatives<RelocationRule>()
+    var calls = RelocationAlternatives<CallRule>()
+
+    /// Adds the rule of an entry; why it never applies, where that is so.
+    mutating func add(
+        _ entry: RelocationEntry, _ place: RelocationPlan.Place, _ language: RelocationLanguage
+    ) throws(RelocationError) -> String? {
+        if let rule = RelocationPathRule(entry, place) {
+            if rule.fault == nil { paths.add(rule, at: RelocationPath.Key(of: rule.pattern)) }
+            return rule.fault
+        }
+        if let rule = CallRule(entry, place) {
+            if rule.fault == nil { calls.add(rule, at: RelocationPath.Key(of: rule.subject.text)) }
+            return rule.fault
+        }
+        guard let rule = try RelocationRule(entry, place, language) else { return nil }
+        if rule.fault == nil {
+            try rule.isOfPages ? Self.add(rule, to: &guards) : Self.add(rule, to: &origins)
+        }
+        return rule.fault
+    }
+
+    private static func add(
+        _ rule: RelocationRule, to origins: inout RelocationAlternatives<RelocationRule>
+    ) throws(RelocationError) {
+        guard let earlier = origins.add(rule, at: rule.origin.key),
+            earlier.origin.shown != rule.origin.shown
+        else { return }
+        throw RelocationError(
+            .badField, layer: nil, index: rule.place.index, field: rule.originField,
+            detail: "\(rule.origin.shown) differs only by case from the origin of entry "
+                + "\(earlier.place.index + 1)", others: [earlier.place])
+    }
+
+    mutating func endLayer(_ hidden: inout [RelocationPlan.Place: RelocationPlan.Place]) {
+        origins.endLayer(&hidden)
+        paths.endLayer(&hidden)
+        guards.endLayer(&hidden)
+        calls.endLayer(&hidden)
+    }
+}
 
 /// The rules about one origin or path each, while layers are put on each other.
 ///

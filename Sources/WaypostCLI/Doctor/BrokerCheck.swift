@@ -42,16 +42,12 @@ struct BrokerCheck {
                 : agent ?? online.filter { $0.value.condition == .healthy }.keys.min() ?? online.keys.min()
             var answers = try await ask(target, roster, session)
             let hasAnswered = answers.contains { $0.check == "clock" }
+            var kept: [DoctorFinding] = []
             if let target, hasAnswered {
                 answers += try await GroupCheck(agent: target, topics: topics, sender: sender, wait: wait)
                     .findings(roster, session)
+                if roster.members[target]?.state == nil { kept = [try await retained(target, session)] }
             }
-            let kept =
-                if let target, hasAnswered, roster.members[target]?.state == nil {
-                    [try await retained(target, session)]
-                } else {
-                    [DoctorFinding]()
-                }
             let engine = BrokerEngine(signs)?.finding
             let rights = try await RightsCheck(sender: sender, topics: topics).finding(session)
             // Who sends maps is no sender of commands by the shipped rules, and that is as it should be.

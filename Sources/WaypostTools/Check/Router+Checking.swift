@@ -71,12 +71,18 @@ extension Router {
         var listed = ListedRoutes(routes, place: place)
         var findings: [CheckReport.Finding] = []
         for (index, description) in routes.enumerated() {
-            guard description.missingConverter(configuration) == nil else {
+            func found(
+                _ kind: CheckReport.Finding.Kind, _ detail: String, _ others: [CheckReport.Finding.Place] = []
+            ) {
                 findings.append(
                     .init(
-                        kind: .unknownConverter, subject: description.path,
-                        detail: "\(description.path) is not checked: a converter of it is not known here",
-                        place: .route(index)))
+                        kind: kind, subject: description.path, detail: detail, place: .route(index),
+                        others: others))
+            }
+            guard description.missingConverter(configuration) == nil else {
+                found(
+                    .unknownConverter,
+                    "\(description.path) is not checked: a converter of it is not known here")
                 continue
             }
             let route = Route(description) { _ in .opened() }
@@ -86,21 +92,12 @@ extension Router {
             } catch {
                 if case .conflict(_, let conflicting) = error {
                     let rival = listed.name(conflicting, description.priority)
-                    let detail = "\(listed.name(index)): already held by \(rival)"
-                    let others =
-                        listed.index(conflicting, description.priority)
-                        .map { [CheckReport.Finding.Place.route($0)] } ?? []
-                    findings.append(
-                        .init(
-                            kind: .conflict, subject: description.path, detail: detail, place: .route(index),
-                            others: others))
+                    found(
+                        .conflict, "\(listed.name(index)): already held by \(rival)",
+                        listed.index(conflicting, description.priority).map { [.route($0)] } ?? [])
                 } else {
                     let hint = ForeignSyntax.hint(in: description.path, configuration.syntax)
-                    let detail = "\(error)" + (hint.map { "; \($0)" } ?? "")
-                    findings.append(
-                        .init(
-                            kind: .badPattern, subject: description.path, detail: detail,
-                            place: .route(index)))
+                    found(.badPattern, "\(error)" + (hint.map { "; \($0)" } ?? ""))
                 }
             }
         }
