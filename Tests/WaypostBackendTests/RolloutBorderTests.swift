@@ -1,0 +1,58 @@
+import MQTTLink
+import TestSupport
+import Testing
+import WaypostMessages
+
+@testable import WaypostBackend
+
+/// How long a controller waits, and what it says meanwhile: in simulated time.
+@Suite(.timeLimit(.minutes(5))) struct RolloutBorderTests {
+    private func scene(_ change: (inout RolloutScene) -> Void = { _ in }) throws -> RolloutScene {
+        var scene = try RolloutScene(5)
+        (scene.options.limit, scene.options.dwells) = (nil, [.seconds(600)])
+        scene.crowd.weather.failures = 0
+        change(&scene)
+        try scene.start()
+        return scene
+    }
+
+    private func isControl(_ message: MQTTMessage, _ scene: RolloutScene) -> Bool {
+        message.topic == scene.topics.rollout(of: scene.group)
+    }
+
+    @Test func `agents that do what they heard last hear it three times in that time`() throws {
+        var scene = try scene { $0.options.hold = .seconds(90) }
+        scene.advance(seconds: 300)
+        // Two that begin it, and one each 31 s.
+        #expect((10...12).contains(scene.published.count { isControl($0, scene) }))
+    }
+
+    @Test func `agents have the whole grace to say that they are back`() throws {
+        var scene = try scene()
+        scene.run { $0.onNext > 0 }
+        try scene.begin(.takeBack(why: "no"))
+        let began = scene.now
+        scene.run(seconds: 200) { _ in
+            false
+        } eachSecond: {
+            $0.report(0, .next, .chosen)
+        }
+        // By the second in which it looks.
+        #expect(scene.director == nil && scene.control?.at == began + scene.options.grace + 1_000)
+    }
+
+    @Test func `of two decisions before either is published the later one is`() throws {
+        let scene = try scene()
+        var director = try required(scene.director)
+        for why in ["one", "two"] { director.pause(why, at: scene.now) }
+        var said: [String?] = []
+        for _ in 0..<100 {
+            guard let step = director.nextStep() else { break }
+            if case .publish(let message) = step, isControl(message, scene) {
+                said.append(try RolloutControl(message.payload).why)
+            }
+            director.done(step, at: scene.now)
+        }
+        #expect(said == ["two"])
+    }
+}
