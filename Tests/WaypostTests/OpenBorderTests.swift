@@ -66,6 +66,31 @@ import Threading
         #expect(await router.open("app://a").route == "app://c")
     }
 
+    @Test func `a page above is guarded by what guards it when it is opened`() async throws {
+        let stack = NavigationStack()
+        let router = Router(configuration: RouterConfiguration(registersLinked: false))
+        try router.register(.page("g://x", name: "list", in: stack))
+        try router.register(.page("g://x/:id", name: "page", in: stack))
+        try router.intercept("first", scope: .patterns(["g://x/:id"])) { [weak router] _ in
+            try router?.intercept("later", scope: .patterns(["g://x"])) { _ in .stop(reason: "closed") }
+            return .proceed
+        }
+        #expect(await router.open("g://x/7?route_parents=true").isSuccess)
+        #expect(stack.state.tabs[0].map(\.name) == ["page"])
+    }
+
+    @Test func `a web page gets its own URL, however often it names another`() async throws {
+        let router = Router(configuration: RouterConfiguration(webPath: "scheme://router/web"))
+        let seen = Guarded<[String: [JSONValue]]>([:])
+        try router.register("scheme://router/web") { request in
+            seen.withLock { $0 = request.parameters.repeated }
+            return .opened(request.parameters["url"])
+        }
+        let url = "https://example.com/?url=a&url=b&c=1&c=2"
+        #expect(await router.open(url).value == .string(url))
+        #expect(seen.withLock { $0 } == ["c": ["1", "2"]])
+    }
+
     private struct Pair: Sendable {}
 
     private func registry() throws -> ServiceRegistry {
