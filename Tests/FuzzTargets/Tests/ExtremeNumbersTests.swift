@@ -63,7 +63,7 @@ import Waypost
         FailureReport.MapInForce.self, FailureRequest.self, MapLayer.self, MapLayer.Entry.self,
         MapRevision.self, MapRevision.Changes.self, MapsRequest.self, MapSummary.self,
         RelocationReport.Conditional.self, RelocationReport.Inactive.self, Replay.self, Replay.Place.self,
-        ResolvedURL.self, ResolvedURL.Hop.self, RolloutReport.self,
+        ResolvedURL.self, ResolvedURL.Acting.self, ResolvedURL.Hop.self, RolloutReport.self,
     ]
 
     @Test(arguments: payloads.indices)
