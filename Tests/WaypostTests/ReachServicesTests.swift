@@ -232,6 +232,16 @@ import Threading
         #expect(!isGuarded())
     }
 
+    @Test func `a router that is gone does nothing more to the services that it shared`() async throws {
+        let program = try Program()
+        do {
+            let other = Router(services: program.router.services)
+            try other.relocate([.init(name: "agent", entries: [.init(.off(.method(Self.add)))])])
+            #expect(await program.add() == "503 SWITCHED_OFF")
+        }
+        #expect(await program.add() == "5")
+    }
+
     @Test func `what is switched off ends at once, when the map is in force`() async throws {
         let program = try Program()
         // Each call that begins after `relocate` has returned must end with the map, from whichever thread.

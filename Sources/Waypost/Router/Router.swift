@@ -47,6 +47,9 @@ public final class Router: RouteRegistrar, Sendable {
         history = Guarded(OpenHistory(length: configuration.historyLength))
     }
 
+    // Services may be shared, and outlive it.
+    deinit { registry.follow(nil, of: ObjectIdentifier(self)) }
+
     /// Everything at this moment; held as one reference, for a copy of the state is some twenty.
     var snapshot: RouterSnapshot {
         loadLinked()
@@ -107,8 +110,8 @@ public final class Router: RouteRegistrar, Sendable {
         }
         // Calls follow the maps before the change returns.
         guard !(next.plan.calls.isEmpty && old.state.plan.calls.isEmpty) else { return }
-        registry.follow(
-            CallMaps(rules: next.plan.calls, context: next.context), of: ObjectIdentifier(self))
+        let maps = next.plan.calls.isEmpty ? nil : CallMaps(rules: next.plan.calls, context: next.context)
+        registry.follow(maps, of: ObjectIdentifier(self))
     }
 
     // MARK: Registering

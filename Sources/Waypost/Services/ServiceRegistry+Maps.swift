@@ -34,10 +34,10 @@ extension ServiceRegistry {
         case waits(RelocationEntry.Method)
     }
 
-    /// Has calls follow the maps of a router.
-    func follow(_ maps: CallMaps, of router: ObjectIdentifier) {
+    /// Has calls follow the maps of a router; nil for none.
+    func follow(_ maps: CallMaps?, of router: ObjectIdentifier) {
         state.withLock { state in
-            state.maps[router] = maps.rules.isEmpty ? nil : maps
+            state.maps[router] = maps
             isGuarded.store(state.isGuarded, ordering: .releasing)
         }
     }
