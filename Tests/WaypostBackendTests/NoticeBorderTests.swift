@@ -1,6 +1,7 @@
 import MQTTLink
 import TestSupport
 import Testing
+import Threading
 import Waypost
 import WaypostMessages
 
