@@ -18,6 +18,7 @@ let package = Package(
         .library(name: "MQTTLink", targets: ["MQTTLink"]),
         .library(name: "WaypostAgent", targets: ["WaypostAgent"]),
         .library(name: "WaypostBackend", targets: ["WaypostBackend"]),
+        .library(name: "WaypostTesting", targets: ["WaypostTesting"]),
         .executable(name: "waypost", targets: ["WaypostCLI"]),
         .executable(name: "waypost-console", targets: ["WaypostConsole"]),
     ],
@@ -44,6 +45,8 @@ let package = Package(
         .package(url: "https://github.com/apple/swift-log.git", from: "1.16.2"),
         // Counters and timers that a host application may already collect.
         .package(url: "https://github.com/apple/swift-metrics.git", from: "2.13.0"),
+        // Spans of commands, for a tracer that the program chooses; there is none in here.
+        .package(url: "https://github.com/apple/swift-distributed-tracing.git", from: "1.7.3"),
         // Start and graceful stop of services in order, with signals.
         .package(url: "https://github.com/swift-server/swift-service-lifecycle.git", from: "2.13.0"),
         // The console's web server, and only with the trait `Console`; without it nothing is fetched or built. No traits:
@@ -65,6 +68,8 @@ let package = Package(
         .target(name: "CMemory"),
         // Configuration files in YAML; what reads them in Swift needs all of Foundation.
         .systemLibrary(name: "CYAML", pkgConfig: "yaml-0.1", providers: [.apt(["libyaml-dev"])]),
+        // Archives are packed with it.
+        .systemLibrary(name: "CZlib", pkgConfig: "zlib", providers: [.apt(["zlib1g-dev"])]),
         // The day of the build, which no sound clock is before.
         .target(name: "CBuildDate"),
         .target(name: "CPathScan"),
@@ -100,11 +105,19 @@ let package = Package(
         .target(name: "WaypostMessages", dependencies: ["COpenSSL", "Threading", "Waypost"]),
         // What is known of a fleet, as values: without a connection, a clock and a file.
         .target(name: "WaypostFleet", dependencies: ["Waypost", "WaypostMessages"]),
+        // A place in a trace as it travels, and the words of spans, for both sides.
+        .target(
+            name: "WaypostSpans",
+            dependencies: [
+                "Waypost", "WaypostMessages",
+                .product(name: "Tracing", package: "swift-distributed-tracing", condition: whenAgent),
+            ]),
         .target(
             name: "WaypostAgent",
             dependencies: [
                 "CBuildDate", "CFilePlace", "CMemory", "CSQLite", "Threading", "Waypost", "MQTTLink",
-                "WaypostFleet", "WaypostMessages", "WaypostTools",
+                "WaypostFleet", "WaypostMessages", "WaypostSpans", "WaypostTools",
+                .product(name: "Tracing", package: "swift-distributed-tracing", condition: whenAgent),
                 .product(name: "CoreMetrics", package: "swift-metrics", condition: whenAgent),
                 .product(name: "DequeModule", package: "swift-collections", condition: whenAgent),
                 .product(name: "Logging", package: "swift-log", condition: whenAgent),
@@ -115,9 +128,26 @@ let package = Package(
         .target(
             name: "WaypostBackend",
             dependencies: [
-                "Threading", "Waypost", "WaypostTools", "MQTTLink", "WaypostFleet", "WaypostMessages",
+                "CZlib", "Threading", "WaypostSpans",
+                .product(name: "Tracing", package: "swift-distributed-tracing", condition: whenAgent),
+                "Waypost", "WaypostTools", "MQTTLink", "WaypostFleet",
+                "WaypostMessages",
                 .product(name: "Logging", package: "swift-log", condition: whenAgent),
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle", condition: whenAgent),
+            ],
+            // The runtimes of generated clients, in the programs themselves: no folder has to go along.
+            resources: [
+                .embedInCode("Clients/Runtime/runtime.py"), .embedInCode("Clients/Runtime/runtime.ts"),
+            ]),
+        // Whether a filter matches a topic, which a broker asks more often than all else.
+        .target(name: "CTopicMatch"),
+        // A broker and agents in memory, for the tests of backends.
+        .target(
+            name: "WaypostTesting",
+            dependencies: [
+                "CTopicMatch", "Threading", "Waypost", "MQTTLink", "WaypostMessages", "WaypostAgent",
+                "WaypostBackend",
+                .product(name: "Logging", package: "swift-log", condition: whenAgent),
             ]),
         .target(name: "DemoFeatures", dependencies: ["Threading", "Waypost"]),
         // Simulated agents and load on real ones, for `waypost simulate` and `waypost bench`.
@@ -198,15 +228,24 @@ let package = Package(
             name: "WaypostBackendTests",
             dependencies: [
                 "Waypost", "WaypostTools", "MQTTLink", "WaypostMessages", "WaypostFleet", "WaypostAgent",
-                "WaypostBackend", "TestSupport",
+                "WaypostBackend", "WaypostSpans", "TestSupport",
+                .product(name: "InMemoryTracing", package: "swift-distributed-tracing", condition: whenAgent),
                 .product(name: "Logging", package: "swift-log", condition: whenAgent),
+                .product(name: "Tracing", package: "swift-distributed-tracing", condition: whenAgent),
             ]),
-        // The whole in simulated time: a process is one history of it.
+        .testTarget(
+            name: "WaypostTestingTests",
+            dependencies: [
+                "TestSupport", "Waypost", "WaypostBackend", "WaypostTesting", "WaypostTools",
+            ]),
+        // The whole in simulated time: a process is one history of it. Tests/World/Broker is a link into WaypostTesting.
         .target(name: "CWorld", dependencies: ["CSQLite"], path: "Tests/CWorld"),
         .target(
             name: "World",
             dependencies: [
-                "CWorld", "Threading", "Waypost", "MQTTLink", "WaypostAgent",
+                "CTopicMatch", "CWorld", "Threading", "Waypost", "MQTTLink", "WaypostMessages",
+                "WaypostFleet",
+                "WaypostAgent", "WaypostBackend",
                 .product(name: "Logging", package: "swift-log", condition: whenAgent),
             ],
             path: "Tests/World"),
@@ -216,7 +255,8 @@ let package = Package(
             name: "WorldTests",
             dependencies: [
                 "CWorld", "TestSupport", "WaypostAgent", "WaypostMessages", "World",
-            ]),
+            ],
+            exclude: ["Seeds.jsonl"]),
         // Without its web server, which is there only with the trait; the page is tested by scripts/test --console.
         .testTarget(
             name: "WaypostConsoleTests",
@@ -234,7 +274,7 @@ let package = Package(
             name: "SnippetTests",
             dependencies: [
                 "TestSupport", "Threading", "Waypost", "WaypostTools", "MQTTLink", "WaypostAgent",
-                "WaypostBackend",
+                "WaypostBackend", "WaypostTesting",
                 .product(name: "Logging", package: "swift-log", condition: whenAgent),
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle", condition: whenAgent),
                 .product(name: "UnixSignals", package: "swift-service-lifecycle", condition: whenAgent),
@@ -258,8 +298,8 @@ let package = Package(
         .testTarget(
             name: "EndToEndTests",
             dependencies: [
-                "Threading", "Waypost", "MQTTLink", "WaypostMessages", "WaypostFleet", "WaypostAgent",
-                "WaypostBackend",
+                "Threading", "Waypost", "WaypostTools", "MQTTLink", "WaypostMessages", "WaypostFleet",
+                "WaypostAgent", "WaypostBackend",
                 "WaypostLab", "DemoFeatures", "WaypostCLI", "CommandSupport", "TestSupport", "SenderProbe",
                 .product(name: "ArgumentParser", package: "swift-argument-parser", condition: whenAgent),
                 .product(name: "Configuration", package: "swift-configuration", condition: whenAgent),
@@ -278,6 +318,9 @@ if Context.environment["WAYPOST_MACROS"] != nil {
             "WaypostConsoleTests",
         ].contains($0.name)
     }
+} else {
+    // The program that its tests start is built with them.
+    package.targets.first { $0.name == "WorldTests" }?.dependencies.append("WorldProgram")
 }
 
 // Only these suites, so that a change is tried without building all others: WAYPOST_SUITES=WaypostTests,ThreadingTests.
@@ -322,6 +365,14 @@ if Context.environment["WAYPOST_BENCHMARK"] != nil {
                 .product(name: "HummingbirdCore", package: "hummingbird", condition: whenConsole),
             ],
             path: "Tests/Benchmarks/Sources/RouterBenchmark"),
+        .executableTarget(
+            name: "TraceBenchmark",
+            dependencies: [
+                "Waypost", "WaypostBackend", "WaypostTesting",
+                .product(name: "InMemoryTracing", package: "swift-distributed-tracing", condition: whenAgent),
+                .product(name: "Tracing", package: "swift-distributed-tracing", condition: whenAgent),
+            ],
+            path: "Tests/Benchmarks/Sources/TraceBenchmark"),
     ]
 }
 

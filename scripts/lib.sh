@@ -91,6 +91,18 @@ shared_build() {
     if [ -e .build-scripts/with-console ]; then build_flags+=(--traits "default,Console"); fi
 }
 
+# Who has just built all that is in that folder says so with ALL_IS_BUILT=1, as CI does for the steps that it begins then:
+# each look whether there is something to build takes seconds of a processor, and has the others wait for its end.
+if [ -n "${ALL_IS_BUILT:-}" ]; then
+    swift() {
+        case " $* " in
+        *" --scratch-path .build-scripts "*" --show-bin-path "*) printf '%s/.build-scripts/release\n' "$PWD" ;;
+        *" --scratch-path .build-scripts "*) ;;
+        *) command swift "$@" ;;
+        esac
+    }
+fi
+
 # From now on that folder is built with these: `strict`, warnings as errors, as scripts/check wants; `console`, the console's
 # web server, as scripts/console does. To forget them: rm .build-scripts/with-*
 build_with() {
@@ -98,6 +110,28 @@ build_with() {
     mkdir -p .build-scripts
     for setting in "$@"; do [ -e ".build-scripts/with-$setting" ] || : >".build-scripts/with-$setting"; done
     shared_build
+}
+
+# Builds the tests and what they start in the folder $1, with build_flags; what follows stands before each command.
+#
+# Not by `--build-tests`: in the end, and on one processor, that builds the programs of others' packages too, and for them the
+# parser of arguments once more. What a suite depends on comes with it, also a program.
+build_tests() {
+    local folder=$1 suites=,${WAYPOST_SUITES:-WaypostTests},
+    local probe=$folder/release/LinkedProbe stamp=$folder/linked-probe
+    shift
+    [ -z "${ALL_IS_BUILT:-}" ] || return 0
+    "$@" swift build --product waypostPackageTests "${build_flags[@]}"
+    # It starts the program and does not depend on it, so as not to wait for it; among all suites others do.
+    [[ $suites != *,SnippetTests,* ]] || "$@" swift build --product waypost "${build_flags[@]}"
+    # No suite depends on this one: what it declares would be in the routers of all tests.
+    [[ $suites == *,WaypostTests,* ]] || return 0
+    if [ ! -x "$probe" ] || [ ! -e "$stamp" ] || [ -n "$(find Package.swift Sources/C* Sources/Threading Sources/Waypost \
+        Tests/LinkedProbe -newer "$stamp" -print -quit)" ]; then
+        : >"$stamp.new"
+        "$@" swift build --product LinkedProbe "${build_flags[@]}"
+        mv "$stamp.new" "$stamp"
+    fi
 }
 
 # Sets build_flags for $1: `debug`, the folder above, or `release`, optimised, in one of its own.
@@ -126,11 +160,14 @@ has() {
     libjansson-dev) pkg-config --exists jansson ;;
     libssl-dev) pkg-config --exists libcrypto ;;
     libyaml-dev) pkg-config --exists yaml-0.1 ;;
+    zlib1g-dev) pkg-config --exists zlib ;;
     python3-jsonschema) /usr/bin/python3 -c 'import jsonschema' ;;
     python3-selenium) /usr/bin/python3 -c 'import selenium' ;;
     chromium-driver) command -v chromedriver ;;
     node-typescript) command -v tsc ;;
     nodejs) command -v node ;;
+    xvfb) command -v Xvfb ;;
+    xdg-utils) command -v xdg-open ;;
     nginx-light) command -v nginx || [ -x /usr/sbin/nginx ] ;;
     dpkg-dev) command -v dpkg-buildpackage ;;
     debhelper) command -v dh ;;
@@ -141,6 +178,8 @@ has() {
     qemu-user-static) command -v qemu-aarch64-static ;;
     binutils-aarch64-linux-gnu) command -v aarch64-linux-gnu-strip ;;
     python3-yaml) /usr/bin/python3 -c 'import yaml' ;;
+    python3-venv) /usr/bin/python3 -c 'import ensurepip, venv' ;;
+    node-mqtt) [ -d /usr/share/nodejs/mqtt ] ;;
     mosquitto-clients) command -v mosquitto_pub && command -v mosquitto_sub ;;
     *) command -v "$1" ;;
     esac >/dev/null 2>&1
@@ -187,7 +226,7 @@ require_packages() {
 # Everything that building and running needs, except Swift.
 require_system_packages() {
     require_packages pkg-config libmosquitto-dev libsqlite3-dev libssl-dev libyaml-dev \
-        mosquitto mosquitto-clients openssl
+        zlib1g-dev mosquitto mosquitto-clients openssl
 }
 
 require_swift() {

@@ -14,7 +14,7 @@ extension Reporter {
     ) {
         self.init(
             clock: clock,
-            writeEvent: { events.log($0, $1, $2(), isError: $3, ref: $4) },
+            writeEvent: { events.log($0, $1, $2(), isError: $3, of: $4) },
             sendReport: { report in
                 var report = events.redaction.masked(report)
                 report.map = mapInForce()
@@ -31,42 +31,82 @@ extension Reporter {
 }
 
 extension Journal.Connections {
-    init(ledger: CommandLedger, handlers: ThreadPool) {
+    init(ledger: CommandLedger, handlers: ThreadPool, spans: CommandSpans?) {
         self.init(
-            resultsCommitted: { ledger.resultsCommitted($0) },
+            resultsCommitted: { results in
+                ledger.resultsCommitted(results)
+                spans?.stored(results.map(\.sequence))
+            },
             replyReplaced: { ledger.replyShrank(on: $0, by: $1) },
             isGathering: { handlers.isOnBorrowedThread })
     }
 }
 
 extension CommandHistory {
-    init(_ configuration: AgentConfiguration, topics: Topics, journal: Journal, status: LinkStatus) {
+    init(
+        _ configuration: AgentConfiguration, groups: AgentGroups, topics: Topics, journal: Journal,
+        status: LinkStatus
+    ) {
         self.init(
             commit: { body throws(StoreError) in try journal.commit(steps: 1, body) }, topics: topics,
             agent: configuration.agent,
-            audiences: [.agent(configuration.agent), .all] + configuration.groups.map(Audience.group),
+            audiences: { [.agent(configuration.agent)] + groups.audiences },
             maximumBytes: { status.maximumPayload(configuration.limits.packetBytes) })
     }
 }
 
 extension CommandExecutor.Connections {
     init(
-        journal: Journal, outbox: Outbox, reporter: Reporter, redaction: Redaction, clock: AgentClock
+        journal: Journal, outbox: Outbox, reporter: Reporter, redaction: Redaction, clock: AgentClock,
+        clockMonitor: ClockMonitor, local: LocalCommands, spans: CommandSpans?
     ) {
         self.init(
-            commit: { await journal.commit($0, of: $1) },
+            commit: { step, job in
+                guard job.isLocal else { return await journal.commit(step, of: job) }
+                let isStored = await local.commit(step, job.sequence)
+                if !isStored { spans?.replied(job.sequence) }
+                return isStored
+            },
             end: { commands, isFree in
                 let commands = commands.map(redaction.masked)
                 // First, so that one commit has both.
                 for ended in commands { reporter.failed(ended.result, of: ended.job) }
-                journal.ended(commands, isFree: isFree)
+                if let spans { for ended in commands { spans.ended(ended) } }
+                guard commands.contains(where: \.job.isLocal) else {
+                    return journal.ended(commands, isFree: isFree)
+                }
+                let others = commands.filter { !$0.job.isLocal }
+                if !others.isEmpty { journal.ended(others, isFree: isFree) }
+                let locals = commands.filter(\.job.isLocal)
+                local.ended(locals)
+                if let spans { for ended in locals { spans.replied(ended.job.sequence) } }
             },
             flush: { await journal.flush() },
             commitGathered: { journal.commitGathered() },
             accepted: { job in
-                let reply = Reply.accepted(id: job.id, attempt: job.attempt, at: clock.wall())
+                guard !job.isLocal else { return }
+                let due = job.isScheduled ? job.header.opening?.lowerBound : nil
+                let reply = Reply.accepted(
+                    id: job.id, attempt: job.attempt, at: clock.wall(), due: due,
+                    warnings: due == nil ? [] : job.header.warnings)
                 outbox.reply(reply, to: job.address)
-            })
+            },
+            progressed: { job, progress in
+                // It is worth nothing later.
+                guard !job.isLocal, outbox.isOnline else { return }
+                let reply = Reply.progress(
+                    progress, id: job.id, attempt: job.attempt, at: clock.wall())
+                outbox.reply(redaction.masked(reply), to: job.address)
+            },
+            spans: spans, isClockCorrect: { clockMonitor.isCorrect(at: $0) })
+    }
+}
+
+extension LocalCommands.Connections {
+    init(journal: Journal, store: Store) {
+        self.init(
+            commit: { body throws(StoreError) in try journal.commit(steps: 1, body) },
+            known: { topic, id throws(StoreError) in try store.read(1) { try $0.known(topic, id) } })
     }
 }
 
@@ -90,7 +130,7 @@ extension Intake.Connections {
                 outbox.enqueue([
                     OutboxItem(
                         origin: .reply(sequence: sequence), kind: .reply,
-                        message: address.message(Reply.duplicate(of: reply)), isRepeat: true)
+                        message: address.message(repeating: reply), isRepeat: true)
                 ])
             },
             applyMap: { maps.take($0, on: $1, for: $2, at: $3) },

@@ -150,8 +150,15 @@ extension Agent {
     }
 
     private func certificateCheck(_ link: LinkStatus.State, at now: Int64) -> [HealthCheck] {
-        let finding = certificates.finding(broker: link.connection?.certificate, at: now)
-        return finding.map { [HealthCheck("certificate", $0.isOK ? .ok : .failed, $0.detail)] } ?? []
+        guard let finding = certificates.finding(broker: link.connection?.certificate, at: now) else {
+            return []
+        }
+        let fault = renewal.withLock(\.last).flatMap { $0.isOK ? nil : events.redaction.masked($0.detail) }
+        return [
+            HealthCheck(
+                "certificate", finding.isOK && fault == nil ? .ok : .failed,
+                finding.detail + (fault.map { "; \($0)" } ?? ""))
+        ]
     }
 
     // MARK: What the agent's own log says

@@ -47,6 +47,7 @@ extension Agent {
         intake.connected()
         maps.connected(isNewSession: !connection.sessionPresent)
         status.connected(connection)
+        if connection.sessionPresent { giveUpLeftGroups() }
         rememberVersion(connection)
         if isSessionLost(connection) {
             reporter.failed(
@@ -66,11 +67,7 @@ extension Agent {
         reporter.log(
             .info, "Agent",
             "online, MQTT \(connection.version)\(connection.sessionPresent ? ", session resumed" : "")")
-        for filter in status.current.refusedSubscriptions {
-            reporter.failed(
-                .subscriptionRefused,
-                "the broker refused the subscription to \(filter); check its rules for this agent", in: .link)
-        }
+        for filter in status.current.refusedSubscriptions { refused(filter) }
     }
 
     /// - Parameter isKnown: whether it was reported for an earlier try.
@@ -159,7 +156,7 @@ extension Agent {
         guard let link = reloadable.withLock(\.link) else { return }
         let filters = groups.map { topics.candidate(of: $0) }
         guard isWanted else { return link.unsubscribe(filters) }
-        let subscriptions = filters.map { Subscription($0, qos: qos(of: $0)) }
+        let subscriptions = filters.map(subscription)
         AgentThreads.start { _ = try? await link.subscribe(subscriptions) }
     }
 
@@ -187,7 +184,9 @@ extension Agent {
         var delivered: [OutboxItem] = []
         for result in results {
             switch result {
-            case .delivered(let item): delivered.append(item)
+            case .delivered(let item):
+                delivered.append(item)
+                if let spans, case .reply(let sequence) = item.origin { spans.replied(sequence) }
             case .tooLarge(let item):
                 let limit = status.current.connection?.maximumPacketSize.map { Int($0) }
                 guard journal.tooLarge(item, limit: limit) else {
@@ -198,6 +197,7 @@ extension Agent {
                 logRefusal(of: item, "a smaller one replaces it")
             case .kept(let item): logRefusal(of: item, "it is sent again on the next connection")
             case .dropped(let item):
+                if let spans, case .reply(let sequence) = item.origin { spans.replied(sequence) }
                 events.lost(item.events)
                 logRefusal(of: item, "it is dropped")
             case .retried: break
@@ -219,7 +219,7 @@ extension Agent {
 extension Outbox {
     /// Sends a reply that is not stored; it is dropped when too much waits.
     func reply(_ reply: Reply, to address: ReplyAddress) {
-        enqueue([OutboxItem(origin: .volatile, kind: .reply, message: address.message(reply.encoded()))])
+        enqueue([OutboxItem(origin: .volatile, kind: .reply, message: address.message(reply))])
     }
 }
 
@@ -228,7 +228,7 @@ extension Reporter {
     func failed(_ result: CommandResult, of job: CommandJob) {
         guard result.isFailure else { return }
         failed(
-            result.code, result.detail ?? result.code.name, in: result.origin, ref: job.id,
+            result.code, result.detail ?? result.code.name, in: result.origin, of: job.reference,
             url: result.url, nearest: result.nearest, sender: job.sender)
     }
 }

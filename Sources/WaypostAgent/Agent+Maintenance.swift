@@ -36,16 +36,23 @@ extension Agent {
     }
 
     /// The other regular work, until the task is cancelled; it may wait for the disk.
-    func runMaintenance() async {
+    ///
+    /// - Parameter recovery: what is left to recover.
+    func runMaintenance(_ recovery: Recovery?) async {
+        var recovery = recovery
         var lastSweep = clock.monotonic()
         var cursor: Int64 = 0
         var spareMemory = SpareMemory()
+        var renewing: Task<Void, Never>?
+        defer { renewing?.cancel() }
         while !Task.isCancelled {
             await AgentThreads.sleep(for: .milliseconds(pause))
             let now = clock.monotonic()
+            recovery = recovery.flatMap(recoverMore)
             reportCounts()
             _ = clockMonitor.isCorrect(at: clock.wall())
             maps.checkTimeSoon()
+            renewing = checkCertificate() ?? renewing
             updateMetrics()
             if spareMemory.takeRelease(afterChanges: store.changeCount, at: now) { releaseMemory() }
             guard now - lastSweep >= configuration.healthInterval.milliseconds else { continue }

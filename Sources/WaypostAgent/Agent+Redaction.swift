@@ -46,6 +46,8 @@ extension Redaction {
         var reply = reply
         reply.detail = reply.detail.map(masked)
         reply.nearest = reply.nearest.map(masked)
+        let text = reply.progress?.text.map(masked)
+        reply.progress?.text = text
         return reply
     }
 

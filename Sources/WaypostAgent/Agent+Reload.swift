@@ -1,4 +1,3 @@
-import Glibc
 import Logging
 import MQTTLink
 import Threading
@@ -58,23 +57,5 @@ extension Agent {
         private static func marks(_ tls: TLSOptions?) -> [FileMark?] {
             [tls?.caFile, tls?.certificateFile, tls?.keyFile].map { $0.flatMap(FileMark.init) }
         }
-    }
-}
-
-/// Shows whether a file has changed: one of these differs after it was written or replaced.
-private struct FileMark: Sendable, Equatable {
-    private var node: UInt64
-    private var size: Int64
-    private var seconds: Int64
-    private var nanoseconds: Int64
-
-    /// Nil when there is no such file.
-    init?(_ path: String) {
-        var status = stat()
-        guard stat(path, &status) == 0 else { return nil }
-        node = UInt64(status.st_ino)
-        size = Int64(status.st_size)
-        seconds = Int64(status.st_mtim.tv_sec)
-        nanoseconds = Int64(status.st_mtim.tv_nsec)
     }
 }

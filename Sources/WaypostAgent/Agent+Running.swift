@@ -35,6 +35,10 @@ extension Agent {
 
     @concurrent
     private func serve() async throws {
+        defer {
+            isReady.fire()
+            local.stopped()
+        }
         let observers = observe()
         defer { for observer in observers { observer.cancel() } }
         for text in store.notices {
@@ -58,13 +62,11 @@ extension Agent {
         reloadable.withLock { $0.link = link }
         defer { reloadable.withLock { $0.link = nil } }
         startDelivery(over: link)
-        do {
-            try recover()
-        } catch {
-            // The agent can serve anyway; what is unfinished stays on disk for the next start.
-            logger.error("\(error)")
-        }
-        let maintenance = AgentThreads.start { await self.runMaintenance() }
+        // While the disk takes nothing the agent can serve anyway; what is unfinished runs once it does.
+        let recovery = recoverMore(Recovery(last: ledger.lastStoredEarlier))
+        if recovery != nil { logger.error("what an earlier run left waits until the disk takes something") }
+        isReady.fire()
+        let maintenance = AgentThreads.start { await self.runMaintenance(recovery) }
         let watch = Task(executorPreference: AgentThreads.watch) { await self.watch() }
         link.start()
         systemd?.notify("READY=1", "STATUS=connecting")
@@ -152,8 +154,8 @@ extension Agent {
         let own = [
             topics.echo(of: configuration.agent), topics.command(to: .agent(configuration.agent), from: "+"),
         ]
-        link.subscriptions = topics.filters(of: configuration.agent, groups: configuration.groups).map {
-            Subscription($0, qos: qos(of: $0), noLocal: !own.contains($0))
+        link.subscriptions = topics.filters(of: configuration.agent, groups: groups.names).map {
+            own.contains($0) ? Subscription($0) : subscription($0)
         }
         // What the broker keeps of the agent is its own, and is published anew on each connection.
         link.subscriptions += topics.documents(of: configuration.agent).map {
@@ -177,12 +179,14 @@ extension Agent {
         let limit = configuration.stopWithin
         let (executor, outbox) = (executor, outbox)
         await AgentThreads.wait(atMost: limit * 0.4) { await executor.stopped() }
+        local.stopped()
         // A disk that hangs must not delay the stop.
         await AgentThreads.wait(atMost: limit * 0.2) { [self] in
             reportCounts(isStopping: true)
             events.flush()
             journal.commitAll()
             await outbox.drained()
+            spans?.stopped()
         }
         let goodbye = MQTTMessage.retained(topics.state(of: configuration.agent), presence.message(.shutdown))
         // The link's thread may be waiting for the disk.
@@ -196,6 +200,8 @@ extension Agent {
             reportCounts(isStopping: true)
             journal.close()
             let unsaid = events.unsaid + Int64(outbox.events)
+            // What is not recovered stays as that run left it, for the next start.
+            guard runs.hasRecovered else { return store.close() }
             try? store.commit { transaction in
                 if executor.waiting == 0 { try transaction.setStoppedCleanly(true) }
                 guard var run = try transaction.run() else { return }

@@ -1,6 +1,7 @@
 import MQTTLink
 import Threading
 package import Waypost
+import WaypostFleet
 import WaypostMessages
 import WaypostTools
 
@@ -132,10 +133,14 @@ extension Agent {
         let commands = intake.counters
         let stored = journal.counters
         let sent = outbox.counters
+        let scheduled = executor.scheduled
         var health = Health()
         health.agent = configuration.agent
         health.version = Version.current
-        health.groups = configuration.groups
+        health.groups = groups.names
+        health.saidGroups = groups.current.said
+        health.client = clientFacts
+        health.certificate = certificateDocument
         health.boot = events.boot
         health.epoch = presence.epoch
         health.at = clock.wall()
@@ -148,6 +153,7 @@ extension Agent {
             "received": .int(commands.received),
             "duplicates": .int(commands.duplicates),
             "refused": .int(commands.rejected),
+            "badTraces": .int(commands.badTraces),
             "ended": .object(
                 Dictionary(uniqueKeysWithValues: stored.ended.map { ($0.key.rawValue, .int($0.value)) })),
             "events": .int(events.sequence),
@@ -159,16 +165,40 @@ extension Agent {
         ]
         health.waiting = [
             "commands": .int(Int64(executor.waiting)),
+            "scheduled": .int(Int64(scheduled.count)),
             "outbox": .int(Int64(outbox.waiting)),
             "refused": .int(Int64(sent.kept)),
             "gates": .array(
                 router.waitingOpens.prefix(Self.shownWaiting).map { events.redaction.masked($0.json) }),
         ]
+        if let next = scheduled.next { health.waiting["next"] = .int(next) }
         health.log = events.levelDocument
         health.map = MapSummary(events.redaction.masked(maps.applied))
         health.opens = routeCounters.json.map { events.redaction.masked($0) }
         health.limits = reloadable.withLock(\.configuration).limitsDocument
+        // The broker's own limit may be lower.
+        let asked = configuration.link.sessionExpiry
+        if let granted = link.connection?.features.sessionExpiry, granted < asked {
+            health.limits["sessionExpiry"] = .int(Int64(granted))
+            health.limits["sessionExpiryAsked"] = .int(Int64(asked))
+        }
         return health
+    }
+
+    /// What conditions of maps ask about this client, without what must not be seen.
+    private var clientFacts: Health.Members {
+        let context = router.relocationContext
+        var facts: Health.Members = [:]
+        if let build = context.build { facts["build"] = .string(build.cut(to: ClientFacts.maximumBytes)) }
+        if let locale = context.locale { facts["locale"] = .string(locale.cut(to: ClientFacts.maximumBytes)) }
+        let labels = context.labels.sorted { $0.key < $1.key }.prefix(ClientFacts.maximumLabels).map {
+            ($0.key, JSONValue.string($0.value.cut(to: ClientFacts.maximumBytes)))
+        }
+        if !labels.isEmpty {
+            let known = Dictionary(labels) { first, _ in first }
+            facts["labels"] = .object(events.redaction.masked(known))
+        }
+        return facts
     }
 
     /// The health, and whether there is a broker now: for those on the agent's own machine.

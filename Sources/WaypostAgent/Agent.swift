@@ -2,8 +2,11 @@ public import Logging
 package import MQTTLink
 public import ServiceLifecycle
 import Threading
+import Tracing
 public import Waypost
+import WaypostFleet
 import WaypostMessages
+import WaypostSpans
 
 #if !Agent
 #error("WaypostAgent needs the trait Agent of the package waypost, which is among its defaults")
@@ -18,9 +21,6 @@ import WaypostMessages
 ///
 /// It makes the parts; `Agent+Assembly.swift` says what each is connected to. No part names a later one.
 public final class Agent: Service {
-    /// Makes the link to the broker.
-    package typealias MakeLink = @Sendable (MQTTLinkConfiguration, any MQTTLinkDelegate) -> any MessageLink
-
     let configuration: AgentConfiguration
     let topics: Topics
     let router: Router
@@ -38,14 +38,21 @@ public final class Agent: Service {
     let metrics: AgentMetrics
     let routeCounters: RouteCounters
     let ledger: CommandLedger
+    let groups: AgentGroups
     let maps: RelocationMaps
+    /// Nil without a tracer.
+    let spans: CommandSpans?
     let executor: CommandExecutor
     let intake: Intake
+    let local: LocalCommands
+    /// Fires when routes, maps and what an earlier run left are there, or when it stops before.
+    let isReady = OneShotEvent()
     let presence: Presence
     let status: LinkStatus
     let healthHistory = HealthHistory()
     let loop: LoopMonitor
     let systemd: SystemdNotifier?
+    let renewal: Guarded<CertificateRenewal>
     /// What SIGHUP may change.
     let reloadable: Guarded<Reloadable>
     let shutdown = OneShotEvent()
@@ -82,10 +89,14 @@ public final class Agent: Service {
             configuration, router, clock, makeLink
         )
         let (agent, limits) = (configuration.agent, configuration.limits)
-        status = LinkStatus(optional: topics.documents(of: agent))
+        // Rules of a broker that were written before there was a document of groups do not let it be read.
+        status = LinkStatus(optional: topics.documents(of: agent) + [topics.groups(of: agent)])
         let redaction = Redaction(further: configuration.redactedKeys)
         started = clock.wall()
         reloadable = Guarded(Reloadable(configuration))
+        renewal = Guarded(
+            CertificateRenewal(
+                share: configuration.renewAfter, canMake: configuration.renewCertificate != nil))
 
         // Reporting.
         self.logger = Logger(label: logger.label) { _ in RedactingLogHandler(logger.handler, redaction) }
@@ -94,6 +105,10 @@ public final class Agent: Service {
             boot: Identifier.boot(), clock: clock, limits: limits, level: level, redaction: redaction)
         failures = FailureLog(limit: limits.watchedFailures)
         alarm = DiskAlarm(topic: topics.failures(of: agent), clock: clock)
+
+        spans = (configuration.tracer ?? InstrumentationSystem.chosenTracer).map { [topics] tracer in
+            CommandSpans(tracer, agent: agent, root: topics.root)
+        }
 
         // Store and delivery.
         store = try Store(
@@ -107,7 +122,7 @@ public final class Agent: Service {
         journal = try Journal(
             store: store, outbox: outbox, failureTopic: topics.failures(of: agent), clock: clock,
             limits: limits, durability: configuration.durability, handlerTimer: metrics.handler,
-            connections: Journal.Connections(ledger: ledger, handlers: handlers))
+            connections: Journal.Connections(ledger: ledger, handlers: handlers, spans: spans))
         let mapInForce = Callback<Void, FailureReport.MapInForce?> { nil }
         reporter = Reporter(
             clock: clock, events: events, failures: failures, journal: journal, logger: self.logger,
@@ -115,8 +130,13 @@ public final class Agent: Service {
 
         // Maps.
         clockMonitor = ClockMonitor(clock: clock, forgetsAfter: Intake.minimumRecognition)
+        groups = AgentGroups(
+            GroupMembership(
+                own: configuration.groups, of: agent, isFixed: configuration.keepsOwnGroups,
+                trusted: configuration.trust.keys, limits: limits.json))
         maps = RelocationMaps(
-            configuration, router: router, store: store, clock: clock, clockMonitor: clockMonitor,
+            configuration, groups: groups, router: router, store: store, clock: clock,
+            clockMonitor: clockMonitor,
             reporter: reporter)
         mapInForce.set { [weak maps] in maps?.inForce }
 
@@ -125,14 +145,19 @@ public final class Agent: Service {
         let runner = CommandRunner(
             router: router, around: scope, clock: clock,
             history: CommandHistory(
-                configuration, topics: topics, journal: journal, status: status), limits: limits.json)
+                configuration, groups: groups, topics: topics, journal: journal, status: status),
+            limits: limits.json)
+        local = LocalCommands(
+            ledger: ledger, clock: clock,
+            connections: LocalCommands.Connections(journal: journal, store: store))
         executor = CommandExecutor(
             runner: runner, clock: clock, limits: limits, handlers: handlers,
             connections: CommandExecutor.Connections(
-                journal: journal, outbox: outbox, reporter: reporter, redaction: redaction, clock: clock))
+                journal: journal, outbox: outbox, reporter: reporter, redaction: redaction, clock: clock,
+                clockMonitor: clockMonitor, local: local, spans: spans))
         intake = Intake(
-            configuration, topics: topics, clock: clock, clockMonitor: clockMonitor, store: store,
-            ledger: ledger, reporter: reporter,
+            configuration, groups: groups, topics: topics, clock: clock, clockMonitor: clockMonitor,
+            store: store, ledger: ledger, reporter: reporter, spans: spans,
             connections: Intake.Connections(
                 executor: executor, journal: journal, outbox: outbox, maps: maps, status: status,
                 redaction: redaction, documents: documents))
@@ -170,6 +195,7 @@ public final class Agent: Service {
             onChange: { [weak self] in self?.publishMaps(after: $0) },
             onRefusedAgain: { [weak self] in self?.publishApplied() })
         maps.connect(subscriptions: { [weak self] in self?.subscribe(toCandidatesOf: $0, $1) })
+        maps.connect(groups: { [weak self] in self?.groupsChanged(joined: $0, left: $1) })
         status.onTested { [weak self] in self?.publishHealth() }
         router.observeNavigation { [weak self] _ in self?.publishNavigation() }
         runner.connect(CommandRunner.AgentCommands(of: self))

@@ -22,17 +22,17 @@ struct CommandLineCheck {
             return "there is no help on \(topic)\(NearestNames.question(near)) (see waypost --help)"
         }
         if let fault = Self.fault(inFamily: name, words.dropFirst().first) { return fault }
-        let long = words.filter { $0.hasPrefix("--") }.map(Self.name)
+        let long = words.filter { $0.hasPrefix("--") }.map(CommandOption.name)
         // Reading all about the options takes a while, so only when it may be needed.
         guard Set(long).count < long.count else { return nil }
         let options = Self.options(of: name)
         var seen: Set<String> = []
         var rest = words.dropFirst()[...]
         while let word = rest.popFirst(), word != "--" {
-            guard let option = options[Self.name(word)], option.takesValue else { continue }
+            guard let option = options[CommandOption.name(word)], option.takesValue else { continue }
             if !word.contains("=") { _ = rest.popFirst() }
-            guard option.isRepeating || seen.insert(Self.name(word)).inserted else {
-                return "\(Self.name(word)) is given twice; it takes one value"
+            guard option.isRepeating || seen.insert(CommandOption.name(word)).inserted else {
+                return "\(CommandOption.name(word)) is given twice; it takes one value"
             }
         }
         return nil
@@ -41,23 +41,10 @@ struct CommandLineCheck {
     /// An option that the command does not have, which the parser names only when nothing else is missing.
     func unknownOption() -> String? {
         guard let name = words.first, Self.commands.contains(name) else { return nil }
-        let options = Self.options(of: name)
-        var rest = words.dropFirst()[...]
-        while let word = rest.popFirst(), word != "--" {
-            guard word.hasPrefix("--") else { continue }
-            let long = Self.name(word)
-            guard let option = options[long] else {
-                let near = NearestNames.find(long, among: options.keys, limit: 1, slips: 2)
-                let verb = ([name] + Self.members(of: name).filter { $0 == words.dropFirst().first })
-                    .joined(separator: " ")
-                return "there is no option \(long)\(NearestNames.question(near)) (see waypost \(verb) --help)"
-            }
-            if option.takesValue, !word.contains("=") { _ = rest.popFirst() }
-        }
-        return nil
+        let verb = [name] + Self.members(of: name).filter { $0 == words.dropFirst().first }
+        return CommandOption.unknown(
+            in: words.dropFirst(), Self.options(of: name), of: (["waypost"] + verb).joined(separator: " "))
     }
-
-    static func name(_ word: String) -> String { String(word.prefix { $0 != "=" }) }
 
     /// The second word of a family of commands, such as `profile add`, must be one of its members.
     private static func fault(inFamily name: String, _ word: String?) -> String? {
@@ -92,49 +79,20 @@ struct CommandLineCheck {
 
     private static var commands: [String] { types.compactMap { $0.configuration.commandName } + ["help"] }
 
-    /// An option of a command.
-    struct Option {
-        var takesValue: Bool
-        var isRepeating: Bool
-        /// As they stand on a command line, short ones too.
-        var names: Set<String> = []
-    }
-
     /// Whether any command has this option.
     static func hasOption(_ name: String) -> Bool {
         commands.contains { options(of: $0)[name] != nil }
     }
 
     /// Those of the commands that were asked about: to find them takes a while.
-    private static let known = Guarded<[String: [String: Option]]>([:])
+    private static let known = Guarded<[String: [String: CommandOption]]>([:])
 
     /// The options of a command by their long names, `--help` among them.
-    static func options(of command: String) -> [String: Option] {
+    static func options(of command: String) -> [String: CommandOption] {
         if let options = known.withLock({ $0[command] }) { return options }
         // Not of all commands at once, which takes a while.
-        let type = types.first { $0.configuration.commandName == command }
-        let help = type.flatMap { try? JSONValue(parsing: Array($0._dumpHelp().utf8), limits: .trustedFile) }
-        // Of a family of commands, those of all its members.
-        let named = [help?["command"]].compactMap(\.self)
-        let arguments = (named + named.flatMap { $0["subcommands"]?.arrayValue ?? [] }).flatMap {
-            $0["arguments"]?.arrayValue ?? []
-        }
-        var options: [String: Option] = [:]
-        for argument in arguments {
-            let names = (argument["names"]?.arrayValue ?? []).compactMap { name in
-                name["name"]?.stringValue.map { (name["kind"] == "long" ? "--" : "-") + $0 }
-            }
-            let option = Option(
-                takesValue: argument["kind"] == "option", isRepeating: argument["isRepeating"] == true,
-                names: Set(names))
-            for name in argument["names"]?.arrayValue ?? [] where name["kind"] == "long" {
-                let long = "--" + (name["name"]?.stringValue ?? "")
-                // A command's own --version goes before the flag that all of them have.
-                if options[long]?.takesValue != true { options[long] = option }
-            }
-        }
-        options["--help"] = Option(takesValue: false, isRepeating: true)
-        known.withLock { [options] in $0[command] = options }
+        let options = types.first { $0.configuration.commandName == command }.map(CommandOption.all) ?? [:]
+        known.withLock { $0[command] = options }
         return options
     }
 }

@@ -28,7 +28,7 @@ struct EnvironmentOptions {
             return
         }
         let options = CommandLineCheck.options(of: command)
-        var decided = Set(words.dropFirst().map(CommandLineCheck.name))
+        var decided = Set(words.dropFirst().map(CommandOption.name))
         var added: [String] = []
         var variables: [String] = []
         for (name, variable, value) in given.sorted(by: { $0.name < $1.name }) {

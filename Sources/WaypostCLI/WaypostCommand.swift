@@ -30,7 +30,8 @@ struct WaypostCommand: AsyncParsableCommand {
                 subcommands: [
                     RequestCommand<OpenCommand>.self, RequestCommand<CallCommand>.self,
                     RequestCommand<NavigateCommand>.self, RequestCommand<CancelCommand>.self,
-                    RelocateCommand.self, MapCommand.self, RolloutCommand.self, KeeperCommand.self,
+                    RelocateCommand.self, MapCommand.self, GroupsCommand.self, RolloutCommand.self,
+                    KeeperCommand.self,
                     RequestCommand<LogCommand>.self, DescribeCommand.self,
                 ]),
             CommandGroup(
@@ -40,14 +41,16 @@ struct WaypostCommand: AsyncParsableCommand {
                     ReplayCommand.self,
                     FailuresCommand.self,
                     RequestCommand<PingCommand>.self,
-                    HealthCommand.self, DoctorCommand.self, ExplainCommand.self, BenchCommand.self,
+                    HealthCommand.self, DoctorCommand.self, ExplainCommand.self, WaitingCommand.self,
+                    CollectCommand.self,
+                    BenchCommand.self,
                     ForgetCommand.self, RetainedCommand.self, ProfileCommand.self,
                 ]),
             CommandGroup(
                 name: "Try routes and maps, also without a broker",
                 subcommands: [
                     ResolveCommand.self, CheckCommand.self, RoutesCommand.self, ServicesCommand.self,
-                    GenerateCommand.self,
+                    GenerateCommand.self, NewCommand.self,
                 ]),
         ])
 }

@@ -34,12 +34,21 @@ enum Main {
                 return error.exit.rawValue
             }
             #if Console
-            let text = ConsoleCommand.fullMessage(for: error)
+            let text = ConsoleCommand.fullMessage(for: error, columns: Terminal.helpWidth)
             let code = ConsoleCommand.exitCode(for: error).rawValue
-            if code == 0 {
+            guard code != 0 else {
                 Terminal.print(TerminalText(lines: text))
+                return code
+            }
+            let words = CommandLine.arguments.dropFirst()
+            if let fault = CommandOption.unknown(
+                in: words, CommandOption.all(of: ConsoleCommand.self), of: "waypost-console")
+            {
+                Terminal.error(fault)
             } else {
-                Terminal.note(TerminalText(lines: text))
+                Terminal.note(
+                    TerminalText(
+                        lines: text.replacing("Error: ", with: "waypost: error: ", maxReplacements: 1)))
             }
             return code
             #else

@@ -1,7 +1,10 @@
 #include "CWorld.h"
 
+#include <signal.h>
+#include <sqlite3.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #define SWIFT_CALL __attribute__((swiftcall))
 
@@ -27,4 +30,35 @@ void world_take_jobs(void (*enqueue)(void *)) {
     swift_task_enqueueGlobal_hook = take;
     swift_task_enqueueGlobalWithDelay_hook = (void *)refuse;
     swift_task_enqueueGlobalWithDeadline_hook = (void *)refuse;
+}
+
+int world_fork(void) { return fork(); }
+
+static volatile sig_atomic_t interrupts;
+
+static void interrupt(int number) {
+    (void)number;
+    interrupts = 1;
+}
+
+void world_notice_interrupts(void) {
+    struct sigaction action = {.sa_handler = interrupt};
+    sigaction(SIGINT, &action, 0);
+    sigaction(SIGTERM, &action, 0);
+}
+
+int world_is_interrupted(void) { return interrupts; }
+
+long world_count(const char *path, const char *question) {
+    sqlite3 *database = 0;
+    sqlite3_stmt *statement = 0;
+    long count = -1;
+    if (sqlite3_open_v2(path, &database, SQLITE_OPEN_READWRITE, 0) == SQLITE_OK
+        && sqlite3_prepare_v2(database, question, -1, &statement, 0) == SQLITE_OK
+        && sqlite3_step(statement) == SQLITE_ROW) {
+        count = sqlite3_column_int64(statement, 0);
+    }
+    sqlite3_finalize(statement);
+    sqlite3_close(database);
+    return count;
 }

@@ -5,6 +5,7 @@ Ports and data are private, and nothing is left of them once `end` has returned.
 
 import os
 import pathlib
+import re
 import shutil
 import signal
 import socket
@@ -95,10 +96,17 @@ class Cluster:
     """Three nodes, A, B and C."""
 
     engine = ""
+    version = ""
+    # Whether this version loses messages that it has acknowledged; `evidence.py` says which.
+    known_to_skip = False
 
     def __init__(self):
         self.folder = pathlib.Path(tempfile.mkdtemp(prefix="waypost-cluster-"))
         self.nodes = []
+
+    @property
+    def title(self):
+        return f"{self.engine} {self.version}".strip()
 
     def __getitem__(self, name):
         return next(node for node in self.nodes if node.name == name)
@@ -207,9 +215,16 @@ class RabbitMQ(Cluster):
 
 class NATS(Cluster):
     engine = "nats"
+    path = os.environ["PATH"] + ":/usr/sbin:/sbin"
 
     def __init__(self):
         super().__init__()
+        printed = subprocess.run(
+            ["nats-server", "--version"], env={"PATH": self.path}, capture_output=True, text=True, timeout=LIMIT,
+            check=True).stdout
+        self.version = re.search(r"\d+(\.\d+)+", printed).group()
+        # nats-server pull requests 6469 and 6566.
+        self.known_to_skip = tuple(map(int, self.version.split("."))) < (2, 10, 26)
         names = "ABC"
         ports = free_ports(3 * len(names))
         clients, peers, mqtt = ports[0:3], ports[3:6], ports[6:9]
@@ -219,7 +234,7 @@ class NATS(Cluster):
             file = folder / "nats.conf"
             node = Node(
                 name, port, ["nats-server", "--config", str(file)],
-                {"PATH": os.environ["PATH"] + ":/usr/sbin:/sbin"}, folder)
+                {"PATH": self.path}, folder)
             file.write_text(f"""
 server_name: {name}
 listen: 127.0.0.1:{client}

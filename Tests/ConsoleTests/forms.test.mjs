@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { fillPattern, kindOf, valueOf } from '../../Sources/WaypostConsole/Page/forms.js';
+import { fillPattern, kindOf, laterOf, valueOf } from '../../Sources/WaypostConsole/Page/forms.js';
 
 test('the kind of a field follows from its type', () => {
   assert.deepEqual(['Int', 'UInt8', 'Double?', 'Bool', 'String', 'UUID', '[String]', 'Order'].map(kindOf),
@@ -16,6 +16,12 @@ for (const [type, text] of [['Int', '4.2'], ['Int', 'four'], ['Double', 'x'], ['
 }
 
 test('what may be left out is left out', () => assert.equal(valueOf({ name: 'x', type: 'Int', optional: true }, ''), undefined));
+
+test('a command for later has its times, and what is none is named', () => {
+  assert.deepEqual([laterOf('', ' '), laterOf(' 30m', ''), laterOf('', 'mon 02:00-04:00')],
+    [{}, { in: 1_800_000 }, { window: 'mon 02:00-04:00' }]);
+  assert.throws(() => laterOf('soon', ''), /soon is no time/);
+});
 
 test('placeholders take their values, encoded, and the rest stays', () => {
   assert.deepEqual(fillPattern('app://orders/:id/<int:line>', { id: 'a b', line: 3, note: 'x' }), { url: 'app://orders/a%20b/3', rest: { note: 'x' } });

@@ -9,7 +9,7 @@ const rows = readFileSync(new URL('../EndToEndTests/Vectors/query.jsonl', import
   .split('\n').filter(Boolean).map((row) => JSON.parse(row));
 const lines = rows[0].lines.map((row, n) => ({
   n, t: NOW - row.age * 1_000, level: row.level, tag: row.tag, agent: row.agent, message: row.message,
-  url: row.url ?? null, ref: row.ref ?? null, code: row.code?.[0] ?? null, name: row.code?.[1] ?? null,
+  url: row.url ?? null, ref: row.ref ?? null, trace: row.trace ?? null, code: row.code?.[0] ?? null, name: row.code?.[1] ?? null,
   failure: row.code !== undefined,
 }));
 

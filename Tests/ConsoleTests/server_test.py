@@ -1,6 +1,8 @@
 """The console's server, asked and attacked over HTTP, without a browser."""
 
+import base64
 import http.client
+import io
 import json
 import os
 import pathlib
@@ -9,6 +11,7 @@ import shutil
 import socket
 import ssl
 import subprocess
+import tarfile
 import tempfile
 import threading
 import time
@@ -68,6 +71,16 @@ class ServerTests(unittest.TestCase):
         self.assertEqual(answer["results"][0]["route"], "scheme://router/demo")
         self.assertIn(f"waypost resolve scheme://router/demo --agent {name}", answer["command"])
 
+    def test_all_that_is_known_of_an_agent_is_one_archive(self):
+        with_agent(self, self.broker, self.console, "bundle-1")
+        answer = self.reading.get("/api/agents/bundle-1/bundle")
+        self.assertRegex(answer["file"], r"^waypost-bundle-1-\d{8}-\d{6}\.tar\.gz$")
+        with tarfile.open(fileobj=io.BytesIO(base64.b64decode(answer["data"])), mode="r:gz") as archive:
+            parts = json.load(archive.extractfile("waypost-bundle-1/index.json"))["parts"]
+            health = json.load(archive.extractfile("waypost-bundle-1/agent/health.json"))
+        self.assertEqual(health["agent"], "bundle-1")
+        self.assertEqual([one["file"] for one in parts if "missing" in one], answer["missing"])
+
     def test_an_unknown_agent_has_names_that_are_near(self):
         agent = self.console.get(f"/api/agents/{self.healthy()}x")
         self.assertFalse(agent["found"])
@@ -112,6 +125,19 @@ class ServerTests(unittest.TestCase):
             "the command", lambda: [one for one in self.console.get("/api/commands")["commands"]
                                     if one["id"] == answer["id"] and one["ended"]])
         self.assertEqual(commands[0]["type"], "open")
+
+    def test_a_command_for_later_says_when_it_begins(self):
+        name = self.healthy()
+        body = {"url": "scheme://router/demo?id=2", "in": 3600000, "window": "00:00-24:00"}
+        status, answer = self.console.request(f"/api/agents/{name}/open", body)
+        self.assertEqual((status, answer["reply"]["status"]), (200, "accepted"), answer)
+        self.assertGreater(answer["reply"]["begins"], time.time() * 1000 + 3000000)
+        self.assertIn("open --after 3600s --window 00:00-24:00 ", answer["command"])
+        seen = self.console.get(f"/api/commands/{answer['id']}?agent={name}")["command"]
+        self.assertEqual((seen["state"], seen["due"]), ("scheduled", answer["reply"]["begins"]))
+        for wrong in ({"in": 5}, {"window": "at night"}):
+            status, answer = self.console.request(f"/api/agents/{name}/open", {**body, **wrong})
+            self.assertEqual(status, 400, answer)
 
     def test_the_level_of_a_log_is_changed_for_a_time(self):
         name = self.healthy()
@@ -338,6 +364,17 @@ class ServerTests(unittest.TestCase):
         self.addCleanup(new.stop)
         self.assertIn("#token=", new.printed)
         self.assertEqual(new.request("/api/fleet")[0], 200)
+
+    def test_an_option_that_there_is_not_is_named_with_the_nearest(self):
+        program = [str(PROGRAMS / "waypost-console")]
+        for words, text in [
+            (["--allow-comands"], "there is no option --allow-comands; did you mean --allow-commands?"),
+            (["--port=1", "--listen", "--x"], "there is no option --port"),
+        ]:
+            ending = subprocess.run(program + words, capture_output=True, text=True, timeout=LIMIT)
+            self.assertEqual(ending.returncode, 64, ending.stderr)
+            self.assertIn(f"waypost: error: {text}", ending.stderr)
+            self.assertIn("see waypost-console --help", ending.stderr)
 
     def test_addresses_that_would_show_the_token_to_others_are_refused(self):
         for options, text in (

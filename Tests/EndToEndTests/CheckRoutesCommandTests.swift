@@ -205,6 +205,36 @@ final class CheckRoutesCommandTests {
         #expect(checked.output.first?.contains(":1:2: unknownConverter: s://a/<sku:id> ") == true)
     }
 
+    @Test func `what breaks callers since a contract is a mistake, and what else is different a note`()
+        async throws
+    {
+        let earlier = try write(
+            "earlier.json",
+            #"[{"path":"s://a","class":"A"},{"path":"s://b","class":"B"},{"path":"s://c","class":"C"}]"#)
+        let later =
+            #"[{"path":"s://a","class":"A"},{"path":"s://b","class":"B2"},{"path":"s://d","class":"D"}]"#
+        let ending = try await check(routes: later, map: "[]", "--since", earlier)
+        #expect(ending.status == 1)
+        #expect(
+            ending.output == [
+                "declaredNotRegistered: breaks callers: s://c is declared but not registered",
+                "extended: s://d is registered but not declared",
+                "wrongClass: breaks callers: s://b is declared for B, but registered for B2",
+                "3 routes, 0 map entries: 2 problems, 1 note",
+            ], "\(ending)")
+        let more = try await check(
+            routes: #"[{"path":"s://a","class":"A"},{"path":"s://b"},{"path":"s://c"},{"path":"s://d"}]"#,
+            map: "[]", "--since", earlier, "--json")
+        #expect(more.status == 1 && more.output.count == 1)
+        let same = try await check(
+            routes: #"[{"path":"s://d"},{"path":"s://a","class":"A"}]"#, map: "[]", "--since",
+            try write("one.json", #"[{"path":"s://a","class":"A"}]"#))
+        #expect(same.status == 0 && same.output.first == "extended: s://d is registered but not declared")
+        let none = try await check(routes: later, map: "[]", "--since", "\(directory)/none.json")
+        #expect(none.status == 64 && none.errorLines.first?.contains("none.json") == true)
+        #expect(try await check(routes: later, map: "[]", "--since", "-", "--commands", "-").status == 64)
+    }
+
     private func check(routes: String, map: String, _ options: String...) async throws
         -> RunningCommand.Ending
     {

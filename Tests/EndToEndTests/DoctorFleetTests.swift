@@ -66,6 +66,41 @@ import Waypost
         return (broker, backend)
     }
 
+    @Test func `the doctor says where a session is kept for less than is needed`() async throws {
+        let broker = try await TestBroker.start()
+        defer { broker.end() }
+        let backend = try await Backend(broker: broker.url)
+        let (hour, day) = (3_600, 86_400)
+        for (agent, limits) in [
+            ("granted", #""sessionExpiry":\#(hour),"sessionExpiryAsked":\#(day),"commandLife":\#(day)"#),
+            ("shorter", #""sessionExpiry":\#(day),"commandLife":\#(10 * day)"#),
+            ("enough", #""sessionExpiry":\#(day),"commandLife":\#(day)"#), ("old", ""),
+            ("odd", #""sessionExpiry":1,"commandLife":9223372036854775807"#),
+        ] {
+            let health =
+                #"{"type":"health","agent":"\#(agent)","epoch":1,"version":"0.1.0","at":\#(Self.now),"status":"green","mqtt":5,"checks":[],"limits":{\#(limits)}}"#
+            try await backend.publish(
+                Self.state("online", "birth"), to: "waypost/v1/\(agent)/state", retain: true)
+            try await backend.publish(health, to: "waypost/v1/\(agent)/health", retain: true)
+        }
+        let ending = try await RunningCommand.run(
+            ["doctor", "--wait", "2s", "--broker", broker.url, "--json"])
+        let found = try ending.output.map { try JSONValue(parsing: $0) }.filter {
+            $0["found"]?.stringValue?.contains("session is kept") == true
+                || $0["found"]?.stringValue?.contains("keeps its session") == true
+        }
+        let texts = found.map { "\($0["agent"]?.stringValue ?? "?"): \($0["found"]?.stringValue ?? "?")" }
+            .sorted()
+        #expect(texts.count == 3 && texts[1].hasPrefix("odd: its session is kept for 1 s, "), "\(ending)")
+        #expect(
+            texts.first
+                == "granted: the broker keeps its session for 60 min, and it asks for 24 h (session-expiry)")
+        #expect(
+            texts.last
+                == "shorter: its session is kept for 24 h, and its commands may wait for 10 d (command-life)")
+        #expect(found.allSatisfy { $0["status"] == "warning" })
+    }
+
     @Test func `the doctor counts, shows the worst first, and one fault of several agents once`() async throws
     {
         let (broker, backend) = try await site()

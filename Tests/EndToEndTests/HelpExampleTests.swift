@@ -94,6 +94,10 @@ private final class ExampleScene: Sendable {
             ("map undo --agent k1", "map undo --yes --agent k1"),
             ("forget kiosk-9", "forget kiosk-9 --yes"),
             ("clear --agent kiosk-9", "clear --agent kiosk-9 --yes"), ("--yes --yes", "--yes"),
+            // Not into the folder of the tests.
+            (" --output k1.tar.gz", ""), ("waypost collect", "waypost collect --output \(home)/k1.tar.gz"),
+            ("new kiosk --package https:", "new kiosk --output \(home)/made --package https:"),
+            ("--package . --output ../kiosk", "--package '\(Self.root)' --output \(home)/kiosk"),
             // It must not end before it is cancelled.
             ("sleep --args '[5000]'", "sleep --args '[500000]'"),
             // Stages of minutes, and an hour behind them.
@@ -105,6 +109,8 @@ private final class ExampleScene: Sendable {
         ]
     }
 
+    private static let root = URL(filePath: #filePath).deletingLastPathComponent()
+        .appending(path: "../..").standardized.path
     private static let pace = "--dwell 1ms --tail 0s --without-traffic"
 
     init(hasAgent: Bool) async throws {
@@ -133,6 +139,7 @@ private final class ExampleScene: Sendable {
                 "routes.json",
                 #"[{"path":"scheme://router/demo","class":"A"},{"path":"scheme://home","class":"B"}]"#
             ),
+            ("contract-5.3.json", "[]"), ("contract-5.4.json", #"[{"path":"a://b","class":"A"}]"#),
             ("keys.json", #"[{"path":"user/profile","class":"A"}]"#),
             ("contract.jsonl", #"{"open":"scheme://home","expect":{"route":"scheme://home"}}"#),
             ("backend.jsonl", #"{"id":"c1","type":"open","url":"scheme://router/demo"}"#),

@@ -104,11 +104,12 @@ struct LogHistoryTests {
 
     // MARK: Without a broker
 
-    private static func line(_ agent: String, _ boot: String, _ number: Int64, time: Int64 = 0) -> LogLine {
+    private static func line(_ agent: String, _ boot: String, _ number: Int64, time: Int64 = 0) -> AgentEvent
+    {
         let event = LogEvent(
             time: time, level: .info, tag: "T", boot: boot, sequence: number, process: 0, thread: 0,
             message: "\(agent)\(boot)\(number)")
-        return LogLine(agent: agent, event: event, source: event.encoded())
+        return AgentEvent(agent: agent, event: event, source: event.encoded())
     }
 
     @Test func `two starts of an agent are never mixed, whatever the clock says`() {

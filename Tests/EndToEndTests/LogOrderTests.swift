@@ -20,7 +20,7 @@ import WaypostMessages
         var window = ReorderWindow()
         for line in lines {
             window.add(
-                LogLine(agent: line.agent, event: event(line.sequence, boot: line.boot), source: []))
+                AgentEvent(agent: line.agent, event: event(line.sequence, boot: line.boot), source: []))
         }
         return window.take().map { "\($0.agent)\($0.event.boot)\($0.event.sequence)" }
     }
@@ -51,15 +51,15 @@ import WaypostMessages
     }
 
     @Test func `a failure report is told by the event of the same failure, and by no other`() throws {
-        func event(_ agent: String, _ ref: String, _ url: String, _ code: Code) throws -> LogLine {
+        func event(_ agent: String, _ ref: String, _ url: String, _ code: Code) throws -> AgentEvent {
             var event = Self.event(1, "\(code): no route matches it")
             (event.isError, event.ref, event.url) = (true, ref, url)
-            return try #require(LogLine.events(event.encoded(), from: agent).first)
+            return try #require(AgentEvent.events(event.encoded(), from: agent).first)
         }
         var report = FailureReport(
             id: "f", code: .noRoute, origin: .router, ref: "c1", url: "a://x", detail: "no route matches it",
             at: 1)
-        let line = try #require(LogLine.failure(report.encoded(), from: "k1"))
+        let line = try #require(AgentEvent.failure(report.encoded(), from: "k1"))
         #expect(try event("k1", "c1", "a://x", .noRoute).tells(of: line))
         for other in [
             try event("k2", "c1", "a://x", .noRoute), try event("k1", "c2", "a://x", .noRoute),
@@ -70,6 +70,6 @@ import WaypostMessages
         report.ref = nil
         #expect(
             try !event("k1", "c1", "a://x", .noRoute).tells(
-                of: #require(LogLine.failure(report.encoded(), from: "k1"))))
+                of: #require(AgentEvent.failure(report.encoded(), from: "k1"))))
     }
 }

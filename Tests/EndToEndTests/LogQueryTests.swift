@@ -20,14 +20,14 @@ import WaypostMessages
 
     private static let now: Int64 = 1_795_217_000_000
 
-    private static func line(_ row: JSONValue) throws -> LogLine {
+    private static func line(_ row: JSONValue) throws -> AgentEvent {
         let event = LogEvent(
             time: now - (row["age"]?.intValue ?? 0) * 1_000,
             level: try #require(LogLevel(letter: row["level"]?.stringValue ?? "")),
             tag: row["tag"]?.stringValue ?? "", boot: "B", sequence: 1, process: 71, thread: 72,
             message: row["message"]?.stringValue ?? "", url: row["url"]?.stringValue,
-            ref: row["ref"]?.stringValue)
-        var line = LogLine(agent: row["agent"]?.stringValue ?? "", event: event, source: [])
+            ref: row["ref"]?.stringValue, trace: row["trace"]?.stringValue)
+        var line = AgentEvent(agent: row["agent"]?.stringValue ?? "", event: event, source: [])
         if let code = row["code"]?.arrayValue {
             line.code = Code(
                 number: Int(clamping: code.first?.intValue ?? 0), name: code.last?.stringValue ?? "")
@@ -56,7 +56,7 @@ import WaypostMessages
     @Test func `a text of flags and marks takes no time`() throws {
         let query = try LogQuery("message:nothing message~:'took [0-9]+' -url:x")
         for unit in ["\u{1F1E6}", "e\u{301}", "ab"] {
-            let line = LogLine(
+            let line = AgentEvent(
                 agent: "k1",
                 event: LogEvent(
                     time: 0, level: .info, tag: "T", boot: "", sequence: 0, process: 0, thread: 0,

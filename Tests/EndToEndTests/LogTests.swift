@@ -147,7 +147,7 @@ struct LogTests {
             let event = LogEvent(
                 time: 0, level: .info, tag: "T", boot: "B", sequence: sequence, process: 0, thread: 0,
                 message: "")
-            window.add(LogLine(agent: agent, event: event, source: []))
+            window.add(AgentEvent(agent: agent, event: event, source: []))
         }
         for (agent, sequence) in [("a", 3), ("b", 9), ("a", 1), ("a", 0), ("b", 8), ("a", 2)]
             as [(String, Int64)]
@@ -164,7 +164,7 @@ struct LogTests {
             var window = ReorderWindow()
             let event = LogEvent(
                 time: 0, level: .info, tag: "T", boot: "B", sequence: 1, process: 0, thread: 0, message: "")
-            let line = LogLine(agent: "a", event: event, source: [UInt8](repeating: 7, count: bytes))
+            let line = AgentEvent(agent: "a", event: event, source: [UInt8](repeating: 7, count: bytes))
             for _ in 0..<count { window.add(line) }
             defer { #expect(window.take().count == count && !window.isFull) }
             return window.isFull

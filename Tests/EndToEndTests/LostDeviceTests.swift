@@ -268,7 +268,11 @@ struct LostDeviceTests {
             }
         }
         let after = try #require(await site.status())
-        #expect(after.state == "running" && after.stage == before.stage && after.holder == "ci", "\(after)")
+        // Where all of it takes longer to read than an agent may be silent, it has stopped there already.
+        let stops = ["candidate: ", "reports: 1 of 4 missing"]
+        let isStopped = stops.contains { after.why?.hasPrefix($0) ?? false }
+        #expect(after.state == (isStopped ? "paused" : "running"), "\(after)")
+        #expect(after.stage == before.stage && after.holder == "ci", "\(after)")
         #expect(Set(try await site.epochs()) == [1])
 
         // Where the limit of a gate is one agent, it stops there; and then goes back, whatever it says.
@@ -277,7 +281,8 @@ struct LostDeviceTests {
             try await site.claims("base", "refused", of: 42)
             return try await site.status()?.state == "paused"
         }
-        #expect(try await site.status()?.why?.hasPrefix("candidate: ") == true)
+        let why = try #require(await site.status()?.why)
+        #expect(stops.contains { why.hasPrefix($0) }, "\(why)")
         let back = try site.start("ci", "rollout", "take-back", "--group", "lobby", "--why", "enough")
         try await eventually("the take-back") { try await site.status()?.state == "taking-back" }
         try await site.claims("next", "chosen", of: 42, epoch: .int(Fields.largestInteger))

@@ -88,6 +88,104 @@ struct ReloadTests {
         #expect(try await agent.terminate() == 0)
     }
 
+    /// An agent whose certificate lives for some minutes, of which most are over, at a broker that wants one.
+    private func endingSoon(
+        _ script: String, _ body: (TestCertificates, TestBroker, AgentProcess) async throws -> Void
+    ) async throws {
+        let certificates = try await offThePool {
+            let certificates = try TestCertificates()
+            try certificates.issueClient("k1", from: -600, to: 120)
+            try certificates.issueClient("next", from: -60, to: 86_400)
+            try certificates.issueClient("stranger", from: -60, to: 86_400, by: "other-ca")
+            return certificates
+        }
+        defer { certificates.remove() }
+        let program = certificates["renew"]
+        try write("#!/bin/sh\ncd '\(certificates.directory)'\n\(script)\n", to: program)
+        try FileManager.default.setAttributes([.posixPermissions: 0o700], ofItemAtPath: program)
+        let broker = try await TestBroker.start([
+            "allow_anonymous true", "cafile \(certificates["ca.pem"])", "require_certificate true",
+            "certfile \(certificates["server.pem"])", "keyfile \(certificates["server.key"])",
+        ])
+        defer { broker.end() }
+        let agent = try AgentProcess(
+            "k1", broker: "mqtts://localhost:\(broker.port)",
+            arguments: [
+                "--demo", "--health-interval", "1", "--renew", program, "--renew=--now", "--ca-file",
+                certificates["ca.pem"], "--cert-file", certificates["k1.pem"], "--key-file",
+                certificates["k1.key"],
+            ])
+        try await body(certificates, broker, agent)
+        #expect(try await agent.terminate() == 0)
+    }
+
+    private func certificate(
+        _ certificates: TestCertificates, _ broker: TestBroker
+    ) async throws -> (document: JSONValue?, check: JSONValue?) {
+        let health = try await health(
+            broker,
+            [
+                "--wait", "30s", "--broker", "mqtts://localhost:\(broker.port)", "--ca-file",
+                certificates["ca.pem"], "--cert-file", certificates["next.pem"], "--key-file",
+                certificates["next.key"],
+            ])
+        return (
+            health["certificate"], health["checks"]?.arrayValue?.first { $0["name"] == "certificate" }
+        )
+    }
+
+    @Test func `a program makes a newer certificate when it is due, and the agent connects with it`()
+        async throws
+    {
+        let script = """
+            test "$1" = --now || exit 3
+            cp next.key "$WAYPOST_NEW_KEY_FILE"
+            cp next.pem part && mv part "$WAYPOST_NEW_CERT_FILE"
+            """
+        try await endingSoon(script) { certificates, broker, agent in
+            let old = try Data(contentsOf: URL(fileURLWithPath: certificates["k1.pem"]))
+            try await agent.printed("k1.pem is a new certificate, which the broker took")
+            try await broker.waitForLog(containing: " as k1 ", times: 2)
+            let (document, check) = try await certificate(certificates, broker)
+            #expect(document?["last"]?["ok"] == true && check?["state"] == "ok", "\(document ?? .null)")
+            let new = try Data(contentsOf: URL(fileURLWithPath: certificates["k1.pem"]))
+            #expect(try new != old && new == Data(contentsOf: URL(fileURLWithPath: certificates["next.pem"])))
+            for file in ["k1.pem.new", "k1.key.new"] {
+                #expect(!FileManager.default.fileExists(atPath: certificates[file]))
+            }
+        }
+    }
+
+    @Test func `a certificate that the broker refuses is kept out, and a better one beside it is taken`()
+        async throws
+    {
+        let script = """
+            test -e better && exit 0
+            cp stranger.key "$WAYPOST_NEW_KEY_FILE"
+            cp stranger.pem part && mv part "$WAYPOST_NEW_CERT_FILE"
+            """
+        try await endingSoon(script) { certificates, broker, agent in
+            let old = try Data(contentsOf: URL(fileURLWithPath: certificates["k1.pem"]))
+            try await agent.printed("k1.pem.new is kept out: ")
+            let (document, check) = try await certificate(certificates, broker)
+            #expect(document?["last"]?["ok"] == false && check?["state"] == "failed", "\(document ?? .null)")
+            #expect(check?["detail"]?.stringValue?.contains("is kept out") == true)
+            #expect(try Data(contentsOf: URL(fileURLWithPath: certificates["k1.pem"])) == old)
+            try write("", to: certificates["better"])
+            try certificates.copy("next.key", to: "k1.key.new")
+            try certificates.copy("next.pem", to: "k1.pem.new")
+            try await agent.printed("k1.pem is a new certificate, which the broker took")
+            try await broker.waitForLog(containing: " as k1 ", times: 2)
+        }
+    }
+
+    @Test func `a renewal without a certificate is one sentence`() async throws {
+        let run = try await RunningCommand.run([
+            "agent", "--agent", "k1", "--demo", "--broker", "mqtt://localhost:1", "--renew", "/bin/true",
+        ])
+        #expect(run.status == 64 && run.errorLines.joined().contains("renew needs cert-file"), "\(run)")
+    }
+
     @Test func `a renewed certificate is taken up, and health tells its end`() async throws {
         let certificates = try await offThePool { try TestCertificates() }
         defer { certificates.remove() }

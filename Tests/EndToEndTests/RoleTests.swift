@@ -54,6 +54,7 @@ struct RoleTests {
         Verb(
             "rollout start --group lobby --file MAP2 --unchecked --stages 100% --dwell 1s --tail 0s --without-traffic",
             ofRelease),
+        Verb("groups --agent k1"), Verb("groups --agent k1 --add shop", ofRelease),
         Verb("rollout status --group lobby"), Verb("rollout history --group lobby"),
     ]
 

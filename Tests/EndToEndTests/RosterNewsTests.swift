@@ -16,24 +16,24 @@ import WaypostMessages
         return .json("waypost/v1/\(agent)/state", state.encoded())
     }
 
-    private static func condition(_ messages: MQTTMessage...) -> Roster.Condition? {
+    private static func condition(_ messages: MQTTMessage...) -> AgentStatus.Condition? {
         var roster = Roster(topics: .standard)
         for message in messages { roster.saw(message) }
         return roster.members["k1"]?.condition
     }
 
-    // Without health there is nothing else that gives the late will away.
+    // Without health there is nothing else that gives the late will away, and nothing that says that all is well.
     @Test func `an agent is there whose earlier connection's will comes after its birth`() {
         #expect(
             Self.condition(Self.message(7, online: true, .birth), Self.message(6, online: false, .will))
-                == .healthy)
+                == .unclear)
     }
 
     @Test func `an agent is lost whose own connection's will comes, and is there again with its next birth`()
     {
         let (birth, will) = (Self.message(7, online: true, .birth), Self.message(7, online: false, .will))
         #expect(Self.condition(birth, will) == .lost)
-        #expect(Self.condition(birth, will, Self.message(8, online: true, .birth)) == .healthy)
+        #expect(Self.condition(birth, will, Self.message(8, online: true, .birth)) == .unclear)
         #expect(Self.condition(birth, Self.message(7, online: false, .shutdown)) == .stopped)
     }
 
@@ -58,7 +58,7 @@ import WaypostMessages
             return model
         }
         let model = try watched(["k1", "k2"], pause: 300)
-        #expect(!model.isConnected && model.roster.members.values.allSatisfy { $0.condition == .healthy })
+        #expect(!model.isConnected && model.roster.members.values.allSatisfy { $0.isOnline == true })
         let lines = model.lines.map(\.event.message)
         #expect(lines.count == 4, "\(lines)")
         #expect(lines.last?.contains("the broker ended") == true && lines.last?.contains("k1, k2") == true)

@@ -36,6 +36,65 @@ struct RosterTests {
         }
     }
 
+    /// Retains for each of so many agents a state, a map, and 20 000 bytes of health.
+    private func retainFleet(_ count: Int, at broker: TestBroker) async throws {
+        let filling = String(repeating: "x", count: 20_000)
+        try await retain(
+            count, at: broker,
+            [
+                ("state", #"{"state":"online","epoch":1,"why":"birth"}"#),
+                (
+                    "health",
+                    #"{"type":"health","status":"green","epoch":1,"checks":[],"filling":"\#(filling)"}"#
+                ), ("map/applied", #"{"at":1,"layers":[]}"#),
+            ])
+    }
+
+    private func retain(
+        _ count: Int, at broker: TestBroker, _ documents: [(name: String, payload: String)]
+    ) async throws {
+        let session = try await MQTTSession.connect(
+            .oneShot(brokers: [try BrokerURL(broker.url)], clientID: "fleet"))
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for number in 1...count {
+                for (document, payload) in documents {
+                    let topic = "waypost/v1/k\(number)/\(document)"
+                    group.addTask {
+                        _ = try await session.publish(
+                            MQTTMessage(topic: topic, payload: Array(payload.utf8), retain: true))
+                    }
+                }
+            }
+            try await group.waitForAll()
+        }
+        await session.disconnect()
+    }
+
+    // mosquitto drops what a client has not read beyond so many packets, answers to subscriptions too.
+    @Test func `of a fleet that is more than the broker holds for a client, all is read`() async throws {
+        let broker = try await TestBroker.start(["allow_anonymous true", "max_queued_messages 100"])
+        defer { broker.end() }
+        try await retainFleet(600, at: broker)
+        let link = try Relay(to: broker.port, pause: 20_000)
+        defer { link.end() }
+        let ended = try await RunningCommand.run(["agents", "--broker", link.url, "--json", "--wait", "5m"])
+        #expect(ended.status == 0, "\(ended.errorLines)")
+        let agents = ended.output.compactMap { try? JSONValue(parsing: Array($0.utf8), limits: .trustedFile) }
+        #expect(agents.count == 600)
+        #expect(agents.allSatisfy { $0["health"]?["status"] == "green" && $0["map"]?["at"] == 1 })
+    }
+
+    @Test func `while agents may be missing, nothing is said of one because it is not there`() {
+        var roster = roster([("k1/state", state("online", "birth"))])
+        #expect(AgentSelection(names: ["k2"]).fault(in: roster) != nil)
+        #expect(AgentSelection(names: [], group: "lobby").fault(in: roster) != nil)
+        #expect(RosterFilter(names: ["k2"]).unknownNames(in: roster).count == 1)
+        roster.cutOff = RetainedReading.droppedByBroker.fault
+        #expect(AgentSelection(names: ["k2"]).fault(in: roster) == nil)
+        #expect(AgentSelection(names: [], group: "lobby").fault(in: roster) == nil)
+        #expect(RosterFilter(names: ["k2"]).unknownNames(in: roster).isEmpty)
+    }
+
     @Test func `agents lists all of a fleet of 12 500`() async throws {
         let broker = try await TestBroker.start()
         defer { broker.end() }
@@ -166,7 +225,7 @@ struct RosterTests {
 
     @Test func `a loss that was seen has its time, and one that was not when the agent was last heard of`() {
         let (now, lost) = (Self.now, state("offline", "will"))
-        func summary(live: Bool) -> AgentSummary? {
+        func summary(live: Bool) -> AgentStatus? {
             var roster = roster([
                 ("k1/state", state("online", "birth", at: now - 7_200_000)),
                 ("k1/health", health("green", at: now - 45_000)),
@@ -205,7 +264,7 @@ struct RosterTests {
     @Test func `agents are chosen by name, group, state, version and problem, and sorted`() {
         let roster = troubled
         func names(_ filter: RosterFilter) -> [String] {
-            filter.agents(of: roster, now: Self.now).map(\.agent)
+            filter.agents(of: roster, now: Self.now).map(\.name)
         }
         #expect(names(RosterFilter()) == ["e-lost", "d-disk", "c-map", "b-stopped", "a-fine"])
         #expect(names(RosterFilter(order: .name)) == ["a-fine", "b-stopped", "c-map", "d-disk", "e-lost"])
@@ -226,6 +285,10 @@ struct RosterTests {
             let text = state(member, member == "online" ? "birth" : "will")
             model.saw(
                 MQTTMessage(topic: "waypost/v1/\(name)/state", payload: Array(text.utf8), retain: true))
+            guard member == "online" else { continue }
+            let health = #"{"type":"health","status":"green","epoch":1,"checks":[]}"#
+            model.saw(
+                MQTTMessage(topic: "waypost/v1/\(name)/health", payload: Array(health.utf8), retain: true))
         }
         func lines(rows: Int) -> [String] {
             WatchScreen(rows: rows, columns: columns, style: Style(isOn: false))

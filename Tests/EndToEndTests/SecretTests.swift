@@ -34,11 +34,42 @@ import Waypost
                     || seen.contains { $0.topic.hasSuffix("/fail") && $0.text.contains("\"s\(index)\"") }
             }
         }
+        // The bundle of one who collects it over the broker, and then that of the machine itself.
+        let folder = site.broker.directory + "/bundle"
+        let map =
+            #"{"type":"map","rev":7,"entries":[{"routerType":1,"orginPath":"scheme://router/a","targetPath":"#
+            + #""scheme://router/demo?pin=hunter2","params":{"pin":"hunter2"}}]}"#
+        try await backend.publish(map, to: "waypost/v1/k1/map", retain: true)
+        try await backend.wait(for: "the map") { seen in
+            seen.contains { $0.topic.hasSuffix("/map/applied") && $0.text.contains("\"rev\":7") }
+        }
+        let environment = [
+            "WAYPOST_BROKER": site.broker.url, "WAYPOST_USERNAME": "ops", "WAYPOST_PASSWORD": "hunter2",
+            "WAYPOST_REDACT_KEY": "pin",
+        ]
+        printed += try await Self.collected(["--agent", "k1"], environment, in: folder)
         #expect(try await site.agent.terminate() == 0)
-        for seen in backend.seen where !seen.topic.contains("/cmd/") && !seen.text.contains("\"screen\"") {
+        printed += try await Self.collected(
+            ["--agent", "k1", "--local", "--state", site.agent.directory], environment, in: folder)
+        for seen in backend.seen
+        where !seen.topic.contains("/cmd/") && !seen.topic.hasSuffix("/map")
+            && !seen.text.contains("\"screen\"")
+        {
             #expect(!seen.text.contains("hunter2"), "\(seen.topic) \(seen.text)")
         }
         for line in printed + site.agent.lines { #expect(!line.contains("hunter2"), "\(line)") }
         await backend.disconnect()
+    }
+
+    /// What a bundle has in it, as text.
+    private static func collected(
+        _ options: [String], _ environment: [String: String], in folder: String
+    ) async throws -> [String] {
+        let ending = try await RunningCommand.run(
+            ["collect", "--output", folder + ".tar.gz"] + options, environment: environment)
+        #expect(ending.status == 0, "\(ending)")
+        let files = try await Tool.run("tar", ["-xzOf", folder + ".tar.gz"])
+        #expect(files.status == 0 && files.output.contains(#""file":"sender.json""#), "\(files.output)")
+        return ending.output + ending.errorLines + [files.output]
     }
 }

@@ -131,4 +131,16 @@ struct SentCommandTests {
         #expect(other.status == 1)
         #expect(other.output.first?.contains("id X was already used for a different command") == true)
     }
+
+    @Test func `says how far it is while it is waited for`() async throws {
+        let site = try await Site.open(Self.deadline)
+        let ending = try await site.run(
+            "call", "ClockService", "sleep", "--args", "[1800]", "--agent", "k1", "--id", "nap")
+        #expect(ending.status == 0 && ending.output.first?.hasPrefix("ok: k1 (") == true, "\(ending)")
+        #expect(
+            ending.errorLines.contains {
+                $0.hasPrefix("waypost: nap on k1: ") && $0.hasSuffix(" %, sleeping")
+            },
+            "\(ending)")
+    }
 }

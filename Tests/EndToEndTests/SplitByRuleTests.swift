@@ -53,11 +53,11 @@ import WaypostMessages
             message: "a\u{2028}b\u{2029}c\u{85}d\u{B}e")
         let good = event.encoded()
         let payload = good + Array("\nno JSON\n{\"a\":1}\n".utf8) + good
-        let found = LogLines(events: payload, from: "k1")
+        let found = AgentEvent.Lines(events: payload, from: "k1")
         #expect(found.lines.map(\.event.message) == [event.message, event.message])
         #expect(found.unread == 2)
-        #expect(LogLines(failure: Array("{}".utf8), from: "k1").unread == 1)
-        #expect(LogLines(failure: [], from: "k1").unread == 0)
+        #expect(AgentEvent.Lines(failure: Array("{}".utf8), from: "k1").unread == 1)
+        #expect(AgentEvent.Lines(failure: [], from: "k1").unread == 0)
         #expect(MessageLoss(unread: 2).notices == ["2 events can't be read"])
     }
 
@@ -109,7 +109,7 @@ import WaypostMessages
                     message: word
                 ).encoded()
             }
-            let found = LogLines(events: events[0] + mark + events[1], from: "k1")
+            let found = AgentEvent.Lines(events: events[0] + mark + events[1], from: "k1")
             guard found.unread == 0 else { throw Unread() }
             return found.lines.map { Array($0.event.message.utf8) }
         },

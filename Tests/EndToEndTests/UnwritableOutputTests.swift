@@ -15,15 +15,20 @@ struct UnwritableOutputTests {
         "agents": [], "bench": ["--agent", "k1", "--count", "2"],
         "call": ["CalculatorService", "add", "--args", "[2,3]", "--agent", "k1"],
         "cancel": ["c-17", "--agent", "k1"], "check": ["--demo"],
+        "collect": ["--agent", "k1", "--output", "/dev/null"],
         "describe": ["--agent", "k1"], "doctor": [], "explain": ["404"], "failures": [],
         "forget": ["kiosk-9", "--yes"],
-        "health": ["--local", "--state", "STATE"], "log": ["V", "--agent", "k1", "--for", "1s"],
+        "groups": ["--agent", "k1"], "health": ["--local", "--state", "STATE"],
+        "log": ["V", "--agent", "k1", "--for", "1s"],
         "logcat": ["-d", "--agent", "k1"], "navigate": ["back", "--agent", "k1"],
-        "open": ["scheme://router/demo", "--agent", "k1"], "ping": ["--agent", "k1"],
+        "new": ["kiosk", "--package", "https://git.example/waypost.git", "--output", "FOLDER"],
+        "open": ["scheme://router/demo", "--agent", "k1"], "pending": ["--agent", "k1"],
+        "ping": ["--agent", "k1"],
         "profile add": ["p1", "--broker", "mqtt://127.0.0.1"], "profile list": [], "profile show": ["p1"],
         "map diff": ["--agent", "k1", "--file", "FILE"], "map history": ["--agent", "k1"],
         "map show": ["--agent", "k1"], "map undo": ["--agent", "k1", "--dry-run"],
         "profile use": ["p1"], "generate swift": ["--agent", "k1"],
+        "generate python": ["--agent", "k1"], "generate typescript": ["--agent", "k1"],
         "map sign": ["FILE", "--key", "KEY", "--agent", "k1"], "map verify": ["SIGNED", "--key", "PUB"],
         "relocate": ["--agent", "k1", "--delete", "scheme://router/demo3"],
         "replay": ["--agent", "k1"], "retained clear": ["--agent", "kiosk-9", "--yes"],
@@ -43,6 +48,7 @@ struct UnwritableOutputTests {
     /// What the words in capitals stand for; for commands about maps also a map that the agent has had.
     private func files(for verb: [String], _ site: Site<RunningAgent>) async throws -> [String: String] {
         if verb == ["forget"] || verb == ["retained", "clear"] { try await site.retire("kiosk-9") }
+        if verb == ["new"] { return ["FOLDER": site.broker.directory + "/\(UUID().uuidString)"] }
         guard verb.first == "map" || verb.first == "rollout" else { return ["STATE": site.agent.directory] }
         let folder = site.broker.directory
         let files = [
@@ -84,9 +90,12 @@ struct UnwritableOutputTests {
             let add = ["profile", "add", "p1", "--broker", "mqtt://127.0.0.1"]
             #expect(try await RunningCommand.run(add, environment: environment).status == 0)
         }
-        let files = try await files(for: verb, site)
-        let all = verb + words.map { files[$0] ?? $0 }
+        if verb == ["pending"] {
+            _ = try await site.run("open", "scheme://router/demo", "--agent", "k1", "--after", "1h")
+        }
         for form in [[], ["--json"]] {
+            let files = try await files(for: verb, site)
+            let all = verb + words.map { files[$0] ?? $0 }
             let command = try RunningCommand(all + form, environment: environment, output: .full)
             if verb == ["watch"] {
                 // It prints what comes.

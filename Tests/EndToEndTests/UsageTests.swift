@@ -179,7 +179,7 @@ struct UsageTests {
             ["relocate", "--agent", "k1", "--from", "scheme://a"],
             ["relocate", "--agent", "k1", "--delete", "scheme://a", "--reset", "scheme://b"],
             ["open", "scheme://router/demo", "--agent", "k1", "--wait", "10x"],
-            ["open", "scheme://router/demo", "--agent", "k1", "--expires", "2d"],
+            ["open", "scheme://router/demo", "--agent", "k1", "--expires", "31d"],
             ["log", "loud", "--agent", "k1"],
             ["log", "V", "--agent", "k1", "--for", "2h"],
             ["log", "V", "--agent", "k1", "--for", "0s"],

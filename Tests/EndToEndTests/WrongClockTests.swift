@@ -199,7 +199,7 @@ struct WrongClockTests {
     @Test func `that a clock is wrong is news, and by how many milliseconds is not`() {
         let topics = Topics.standard
         var roster = Roster(topics: topics)
-        func news(_ offset: Int64) -> AgentSummary? {
+        func news(_ offset: Int64) -> AgentStatus? {
             let health = "{\"status\":\"green\",\"at\":\(1_700_000_000_000 + offset),\"checks\":[]}"
             roster.saw(.json(topics.health(of: "k1"), Array(health.utf8)), now: 1_700_000_000_000)
             return roster.news(of: "k1")
@@ -218,8 +218,8 @@ struct WrongClockTests {
 
     @Test func `a line that came just now is corrected only where that brings it nearer`() {
         let now = WallClock.now()
-        func line(_ time: Int64) -> LogLine {
-            LogLine(
+        func line(_ time: Int64) -> AgentEvent {
+            AgentEvent(
                 agent: "k1",
                 event: LogEvent(
                     time: time, level: .info, tag: "T", boot: "b", sequence: 1, process: 1, thread: 1,

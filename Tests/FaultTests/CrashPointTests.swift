@@ -23,7 +23,8 @@ import WaypostMessages
     ///   - first: A command before it, which runs when it is sent.
     ///   - wasKilled: Whether the agent was killed before: then it stores commands before it runs them.
     private func reply(
-        to payload: String, after first: String? = nil, crashingAt point: String, wasKilled: Bool = false
+        to payload: @autoclosure () -> String, after first: String? = nil, crashingAt point: String,
+        wasKilled: Bool = false
     ) async throws -> (reply: Reply, ledger: [Substring], all: [String]) {
         let broker = try await TestBroker.start()
         let backend = try await Backend(broker: broker.url)
@@ -42,6 +43,7 @@ import WaypostMessages
             try await backend.publish(first, to: "waypost/v1/k1/cmd/me")
             _ = try await backend.message(on: "waypost/v1/k1/reply/me") { $0["status"] == "accepted" }
         }
+        let payload = payload()
         try await backend.publish(payload, to: "waypost/v1/k1/cmd/me")
         let status = try await dying.ended()
         #expect(status == -SIGKILL, "the agent did not die at \(point)")
@@ -69,6 +71,17 @@ import WaypostMessages
         #expect(reply.status == .ok)
         #expect(ledger == ["entry"])
         #expect(Set(all) == ["ok"])
+    }
+
+    /// Its time is three seconds after it is sent, not after the test began: an agent may take longer to be online.
+    private static var appendLater: String {
+        let after = Int64(Date().timeIntervalSince1970 * 1_000) + 3_000
+        return append.replacing("\"ttl\":900000", with: "\"ttl\":900000,\"after\":\(after)")
+    }
+
+    @Test func `one whose time has come runs, once`() async throws {
+        let (reply, ledger, all) = try await reply(to: Self.appendLater, crashingAt: "after-due")
+        #expect(reply.status == .ok && ledger == ["entry"] && Set(all) == ["ok"])
     }
 
     @Test func `one that was acknowledged ends in one status, whether it had been started or not`()

@@ -85,14 +85,14 @@ import WaypostMessages
             // So that what is done is done among kills, and not all at the end.
             if round % 25 == 24 {
                 let agent = try startAgent()
-                try await sender.settleAll()
+                try await sender.settleAll(by: agent)
                 try await agent.kill()
             }
         }
         hostility.cancel()
         await hostility.value
         let agent = try startAgent()
-        try await sender.settleAll()
+        try await sender.settleAll(by: agent)
         try await agent.online()
         #expect(try await agent.terminate() == 0)
 
@@ -151,6 +151,9 @@ private actor Sender {
         var isAppend: Bool
     }
 
+    /// The agent ended by itself.
+    struct Ended: Error { var lines: [String] }
+
     private(set) var replies: [String: [Answer]] = [:]
     /// Ids for which BUSY came after their end: a second, different status.
     private(set) var busyAfterEnd: Set<String> = []
@@ -176,11 +179,13 @@ private actor Sender {
     }
 
     /// Sends again what has no reply, until everything has one.
-    func settleAll() async throws {
+    func settleAll(by agent: AgentProcess) async throws {
         // It may take hours, as long as replies come.
         var patience = Patience(atMost: .seconds(1_000_000))
         var calm = 10
         while !patience.isOver(at: replies.count) {
+            // One that can't go on from what a kill left would be waited for without end.
+            guard agent.command.isRunning else { throw Ended(lines: agent.lines.suffix(20)) }
             let before = replies.count
             try await waitForCalm(tenths: calm)
             let open = sent.keys.filter { replies[$0] == nil }

@@ -128,7 +128,7 @@ enum CraftedInputs {
         ].map { Place(.operator, $0) }
         + ["scheme://router/…", "scheme://…"].map { Place("a route", $0) { _ = router.resolve($0) } }
         + [
-            Place("trace", "…") { _ = TraceParent.isValid($0) },
+            Place("trace", "…") { _ = TraceParent.valid($0) },
             Place("a quoted text", "…") { _ = $0.quoted },
         ]
 

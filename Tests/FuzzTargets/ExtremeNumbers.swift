@@ -124,7 +124,8 @@ enum ExtremeNumbers {
             "log/e",
             [
                 "t": 1_795_217_000_000, "l": "E", "tag": "Router", "boot": "B", "seq": 7, "pid": 1, "tid": 2,
-                "msg": "404 NO_ROUTE: a://b", "url": "a://b", "type": 1, "ref": "c-1", "dropped": 3,
+                "msg": "404 NO_ROUTE: a://b", "url": "a://b", "type": 1, "ref": "c-1",
+                "trace": "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01", "dropped": 3,
             ]
         ),
         (

@@ -64,6 +64,16 @@ struct `Snippets on backends` {
     // end snippet
 
     // snippet
+    func tonight(_ agent: AgentClient, after time: Int64) async throws -> (begins: Int64?, waiting: Int) {
+        let command = try agent.send(
+            .call("LedgerService", "append", ["tonight"]),
+            SendOptions(id: "tonight", lifetime: .seconds(43_200), after: time, window: "00:00-24:00"))
+        guard try await command.accepted() else { return (nil, 0) }
+        return (command.begins, try await agent.pending().commands.count)
+    }
+    // end snippet
+
+    // snippet
     func mistakes(_ agent: AgentClient) async throws -> [String] {
         let contract = try await agent.contract()
         return ["add", "sub"].compactMap { method in
@@ -73,18 +83,13 @@ struct `Snippets on backends` {
     // end snippet
 
     // snippet
-    func deliver(_ command: SealedCommand, from file: URL, _ backend: Backend) async throws {
-        try JSONEncoder().encode(command).write(to: file, options: .atomic)
-        let reply = try await backend.send(command).reply()
+    func deliver(_ command: SealedCommand, _ store: SealedCommandStore, _ backend: Backend) async throws {
+        let reply = try await backend.send(command, keptIn: store)
         logger.info("\(command.id): \(reply.code)")
-        try FileManager.default.removeItem(at: file)
     }
 
-    func deliverAgain(from files: [URL], _ backend: Backend) async throws {
-        for file in files {
-            let command = try JSONDecoder().decode(SealedCommand.self, from: Data(contentsOf: file))
-            try await deliver(command, from: file, backend)
-        }
+    func deliverAgain(_ store: SealedCommandStore, _ backend: Backend) async throws {
+        for command in try store.commands() { try await deliver(command, store, backend) }
     }
     // end snippet
 
@@ -156,6 +161,10 @@ struct `Snippets on backends` {
     @Test func `commands return what they did`() async throws {
         try await withAgent { backend, agent, configuration in
             #expect(try await tour(agent) == 42)
+            let time = Int64(Date().timeIntervalSince1970 * 1_000) + 3_600_000
+            let later = try await tonight(agent, after: time)
+            #expect(later.begins == time && later.waiting == 1)
+            try await agent.cancel("tonight")
             let slow = try await sleep(agent)
             #expect(slow.accepted && slow.reply.isOK)
             #expect(try await mistakes(agent).count == 1)
@@ -200,12 +209,15 @@ struct `Snippets on backends` {
 
     @Test func `a sealed command is delivered, and its file is gone`() async throws {
         try await withAgent { backend, agent, _ in
-            let file = URL(filePath: NSTemporaryDirectory() + UUID().uuidString)
+            let folder = NSTemporaryDirectory() + UUID().uuidString
+            defer { try? FileManager.default.removeItem(atPath: folder) }
+            let store = try SealedCommandStore(folder: folder)
             let command = try agent.seal(.call("CalculatorService", "add", [1, 2]))
-            try await deliver(command, from: file, backend)
-            #expect(!FileManager.default.fileExists(atPath: file.path))
-            try JSONEncoder().encode(command).write(to: file)
-            try await deliverAgain(from: [file], backend)
+            try await deliver(command, store, backend)
+            #expect(try store.commands().isEmpty)
+            try store.insert(command)
+            try await deliverAgain(store, backend)
+            #expect(try store.commands().isEmpty)
             let again = try await backend.send(command).reply()
             #expect(again.isRepeated && again.result == 3)
         }

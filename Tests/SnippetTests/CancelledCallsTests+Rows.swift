@@ -52,15 +52,27 @@ extension CancelledCallsTests.Row {
 }
 
 extension CancelledCallsTests {
+    private struct Total: TypedRoute {
+        typealias Answer = Int
+        static let key: RouteKey = "app://total/:id"
+        var id: Int
+    }
+
     /// What ends when its own work does.
     static let own: [Row] = [
         .works("MQTTLink.func stop(", "a stop is what a cancelled task still has to do, and it has a limit"),
         .works("MQTTSession.func disconnect(", "the same"),
         .works("Agent.func run(", "a service ends when it has stopped; the agent's tests cancel it"),
+        .works("TestBackend.static func with", "it ends all that it began"),
+        .works("TestBackend.@discardableResult func agent(", "TestBackend.with ends it"),
+        .works("TestAgent.func start(", "the same"),
+        .works("TestAgent.func stop(", "it has the limit of an agent's stop"),
+        .works("TestAgent.func cutPower(", "the same"),
         .works("Exposed.nonisolated(nonsending) static func calling(", "it never waits"),
         .works("NavigationStack.@discardableResult func move(", "it never waits"),
         .works("NavigationStack.func show(", "it never waits"),
         .works("Navigator.func move(", "the program's own code"),
+        .works("RouterTracer.", "it awaits what it is given"), .works("RouterSpans.", "the same"),
         .works("Navigator.func show(_ screen: Screen) async", "the program's own code"),
         .works("Navigator.func show(_ screen: Screen, objects", "the program's own code"),
         .works("OmittableArgument.nonisolated(nonsending) func value(", "the program's own code"),
@@ -143,6 +155,12 @@ extension CancelledCallsTests {
     static let backend: [Row] =
         agent + group + [
             .reads("Backend.func agents(") { _ = try await $0.agents() },
+            .asks("Backend.@discardableResult func send(") { backend in
+                let folder = NSTemporaryDirectory() + "waypost-sealed-\(UUID().uuidString)"
+                defer { try? FileManager.default.removeItem(atPath: folder) }
+                let command = try backend.agent("k1").seal(.ping)
+                try await backend.send(command, keptIn: SealedCommandStore(folder: folder))
+            },
             .reads("Backend.func run(") { backend in
                 try await Backend(backend.settings).run()
                 // A service that has stopped has done what it was told to.
@@ -182,6 +200,10 @@ extension CancelledCallsTests {
         .asks("AgentClient.@discardableResult func open(") {
             try await $0.agent("k1").open("app://a", parameters: [:], long)
         },
+        .asks("AgentClient.@discardableResult func open<Typed>(") {
+            let _: OpenResult = try await $0.agent("k1").open(StuckRouter.Order(id: 1), long)
+        },
+        .asks("AgentClient.func open<Typed>(") { _ = try await $0.agent("k1").open(Total(id: 1), long) },
         .asks("AgentClient.@discardableResult func relocate(_ entries") {
             try await $0.agent("k1").relocate([], deadline: .seconds(3_600))
         },
@@ -198,9 +220,15 @@ extension CancelledCallsTests {
             _ = try await $0.agent("k1").call("Desk", "wait", labeled: [:], as: Bool.self, long)
         },
         .asks("AgentClient.func cancel(") { try await $0.agent("k1").cancel("a", long) },
+        .asks("AgentClient.func collect(") { _ = try await $0.agent("k1").collect() },
         .reads("AgentClient.func contract(") { _ = try await $0.agent("k1").contract() },
         .asks("AgentClient.func diff(") { _ = try await $0.agent("k1").diff(map()) },
         .asks("AgentClient.func failures(") { _ = try await $0.agent("k1").failures() },
+        .asks("AgentClient.@discardableResult func changeGroups(") {
+            let change = GroupsChange(adding: ["eu"])
+            try await $0.agent("k1").changeGroups(change, deadline: .seconds(3_600))
+        },
+        .reads("AgentClient.func groups(") { _ = try await $0.agent("k2").groups() },
         .reads("AgentClient.func forget(") { try await $0.agent("k2").forget() },
         .asks("AgentClient.func inspect(") { _ = try await $0.agent("k1").inspect("a") },
         .asks("AgentClient.func map(_ version") {
@@ -216,6 +244,7 @@ extension CancelledCallsTests {
         },
         .asks("AgentClient.func maps(") { _ = try await $0.agent("k1").maps(deadline: .seconds(3_600)) },
         .asks("AgentClient.func navigate(") { try await $0.agent("k1").navigate(.back, long) },
+        .asks("AgentClient.func pending(") { _ = try await $0.agent("k1").pending() },
         .asks("AgentClient.func ping(") { _ = try await $0.agent("k1").ping(long) },
         .asks("AgentClient.func previousMap(") {
             _ = try await $0.agent("k1").previousMap(deadline: .seconds(3_600))

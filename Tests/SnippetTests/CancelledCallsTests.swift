@@ -135,6 +135,7 @@ struct CancelledCallsTests {
                         try await observer.wait(for: "what \(row.line) sends") { seen in
                             seen.dropFirst(before).contains {
                                 $0.topic.hasSuffix("/cmd/shop") || $0.topic.contains("/map")
+                                    || $0.topic.hasSuffix("/groups")
                             }
                         }
                     }

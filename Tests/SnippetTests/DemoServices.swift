@@ -146,3 +146,134 @@ struct PrinterService: Sendable {
             try [JSONValue(encoding: line)], as: Int.self, options)
     }
 }
+
+/// The routes of an agent; `parameters` are further parameters.
+struct Routes: Sendable {
+    /// The agent that opens them.
+    let agent: AgentClient
+
+    /// The routes of that agent.
+    init(_ agent: AgentClient) { self.agent = agent }
+
+    /// Opens `scheme://router/append/:line`.
+    @discardableResult
+    func router_append_line(
+        line: String, parameters: [String: JSONValue] = [:], _ options: SendOptions = SendOptions()
+    ) async throws -> OpenResult {
+        let url = try "scheme://router/append/" + quoted(line, "line", of: "scheme://router/append/:line")
+        return try await agent.open(url, parameters: parameters, options)
+    }
+
+    /// Opens `scheme://router/append/<int:line>`.
+    @discardableResult
+    func router_append_line2(
+        line: Int, parameters: [String: JSONValue] = [:], _ options: SendOptions = SendOptions()
+    ) async throws -> OpenResult {
+        let url = try "scheme://router/append/" + quoted("\(line)", "line", of: "scheme://router/append/<int:line>")
+        return try await agent.open(url, parameters: parameters, options)
+    }
+
+    /// Opens `scheme://router/demo`.
+    @discardableResult
+    func router_demo(
+        parameters: [String: JSONValue] = [:], _ options: SendOptions = SendOptions()
+    ) async throws -> OpenResult {
+        let url = "scheme://router/demo"
+        return try await agent.open(url, parameters: parameters, options)
+    }
+
+    /// Opens `scheme://router/demo1`.
+    @discardableResult
+    func router_demo1(
+        parameters: [String: JSONValue] = [:], _ options: SendOptions = SendOptions()
+    ) async throws -> OpenResult {
+        let url = "scheme://router/demo1"
+        return try await agent.open(url, parameters: parameters, options)
+    }
+
+    /// Opens `scheme://router/demo2`.
+    @discardableResult
+    func router_demo2(
+        parameters: [String: JSONValue] = [:], _ options: SendOptions = SendOptions()
+    ) async throws -> OpenResult {
+        let url = "scheme://router/demo2"
+        return try await agent.open(url, parameters: parameters, options)
+    }
+
+    /// Opens `scheme://router/demo2Android`.
+    @discardableResult
+    func router_demo2Android(
+        parameters: [String: JSONValue] = [:], _ options: SendOptions = SendOptions()
+    ) async throws -> OpenResult {
+        let url = "scheme://router/demo2Android"
+        return try await agent.open(url, parameters: parameters, options)
+    }
+
+    /// Opens `scheme://router/demo3`.
+    @discardableResult
+    func router_demo3(
+        parameters: [String: JSONValue] = [:], _ options: SendOptions = SendOptions()
+    ) async throws -> OpenResult {
+        let url = "scheme://router/demo3"
+        return try await agent.open(url, parameters: parameters, options)
+    }
+
+    /// Opens `scheme://router/login`.
+    @discardableResult
+    func router_login(
+        parameters: [String: JSONValue] = [:], _ options: SendOptions = SendOptions()
+    ) async throws -> OpenResult {
+        let url = "scheme://router/login"
+        return try await agent.open(url, parameters: parameters, options)
+    }
+
+    /// Opens `scheme://router/old-append/:line`.
+    @discardableResult
+    func router_old_append_line(
+        line: String, parameters: [String: JSONValue] = [:], _ options: SendOptions = SendOptions()
+    ) async throws -> OpenResult {
+        let url = try "scheme://router/old-append/" + quoted(line, "line", of: "scheme://router/old-append/:line")
+        return try await agent.open(url, parameters: parameters, options)
+    }
+
+    /// Opens `scheme://router/orders`.
+    @discardableResult
+    func router_orders(
+        parameters: [String: JSONValue] = [:], _ options: SendOptions = SendOptions()
+    ) async throws -> OpenResult {
+        let url = "scheme://router/orders"
+        return try await agent.open(url, parameters: parameters, options)
+    }
+
+    /// Opens `scheme://router/printer`.
+    @discardableResult
+    func router_printer(
+        parameters: [String: JSONValue] = [:], _ options: SendOptions = SendOptions()
+    ) async throws -> OpenResult {
+        let url = "scheme://router/printer"
+        return try await agent.open(url, parameters: parameters, options)
+    }
+
+    /// Opens `scheme://router/user/:id`.
+    @discardableResult
+    func router_user_id(
+        id: String, parameters: [String: JSONValue] = [:], _ options: SendOptions = SendOptions()
+    ) async throws -> OpenResult {
+        let url = try "scheme://router/user/" + quoted(id, "id", of: "scheme://router/user/:id")
+        return try await agent.open(url, parameters: parameters, options)
+    }
+
+    /// A value in one component of a path.
+    private func quoted(_ text: String, _ name: String, of pattern: String) throws -> String {
+        // These would make another URL.
+        guard !["", ".", ".."].contains(text) else {
+            throw RouteGenerationError.unfit(name: name, value: text, pattern: pattern)
+        }
+        let plain = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~".utf8
+        return text.utf8.map { byte in
+            plain.contains(byte)
+                ? String(UnicodeScalar(byte))
+                : "%" + (byte < 16 ? "0" : "") + String(byte, radix: 16, uppercase: true)
+        }.joined()
+    }
+}

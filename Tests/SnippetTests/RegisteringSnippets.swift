@@ -190,12 +190,12 @@ private let isWithoutMacros = true
 
     // snippet
     func keepContract(of router: Router, in file: URL) throws {
-        try router.contract.json.text.write(to: file, atomically: true, encoding: .utf8)
+        try router.contract.text.write(to: file, atomically: true, encoding: .utf8)
     }
 
     func brokenPromises(of router: Router, in file: URL) throws -> [String] {
         let kept = try RouterContract(JSONValue(parsing: Data(contentsOf: file)))
-        return router.check(against: kept).findings.map(\.detail)
+        return router.check(against: kept).findings.filter(\.breaksCallers).map(\.detail)
     }
     // end snippet
 

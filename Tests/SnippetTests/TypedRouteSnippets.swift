@@ -17,6 +17,19 @@ func openOrder(with router: Router) async throws -> Opening {
 // end snippet
 
 // snippet
+struct TotalRoute: TypedRoute {
+    typealias Answer = Int
+    static let key: RouteKey = "myapp://orders/:id/total"
+    var id: Int
+}
+
+func openTotal(with router: Router) async throws -> Int {
+    try router.register(TotalRoute.self) { total, request in total.id * 100 }
+    return try await router.open(TotalRoute(id: 4))
+}
+// end snippet
+
+// snippet
 protocol OrderStore: Sendable {
     func find(_ id: Int) async -> String?
 }
@@ -46,6 +59,10 @@ extension Code {
         #expect(opening.value == 8)
         #expect(opening.url == "myapp://orders/4/items?page=2")
         #expect(try OrderRoute(id: 4, page: 2).url == opening.url)
+    }
+
+    @Test func `an open gives the answer of a typed route`() async throws {
+        #expect(try await openTotal(with: Router()) == 400)
     }
 
     @Test func `a handler takes what it needs, and chooses its code`() async throws {

@@ -38,9 +38,10 @@ public final class Backend: Sendable {
     private let own: Own
 
     private final class Own: Sendable {
-        private let payloads = Guarded<Set<[UInt8]>>([])
-        func add(_ payload: [UInt8]) { payloads.withLock { _ = $0.insert(payload) } }
-        func has(_ payload: [UInt8]) -> Bool { payloads.withLock { $0.contains(payload) } }
+        // Its hash is one call, where that of an array is one for each byte.
+        private let payloads = Guarded<Set<Data>>([])
+        func add(_ payload: [UInt8]) { payloads.withLock { _ = $0.insert(Data(payload)) } }
+        func has(_ payload: [UInt8]) -> Bool { payloads.withLock { $0.contains(Data(payload)) } }
     }
 
     /// Connects and subscribes to everything.

@@ -7,19 +7,33 @@ extension EventLog {
     ) {
         // A thread that blocks: a handler of the run loop's kind may be freed while it waits.
         Thread.detachNewThread {
-            var rest = Data()
+            var rest: [UInt8] = []
             while true {
                 let data = handle.availableData
                 if data.isEmpty { break }
                 rest += data
-                while let end = rest.firstIndex(of: UInt8(ascii: "\n")) {
-                    self.append(make(String(decoding: rest[rest.startIndex..<end], as: UTF8.self)))
-                    rest = Data(rest[rest.index(after: end)...])
-                }
+                for line in Self.takeLines(from: &rest) { self.append(make(line)) }
             }
             try? handle.close()
             if !rest.isEmpty { self.append(make(String(decoding: rest, as: UTF8.self))) }
             if let last { self.append(last) }
         }
+    }
+
+    /// The lines that are whole; what is left has no end yet.
+    private static func takeLines(from bytes: inout [UInt8]) -> [String] {
+        var lines: [String] = []
+        let taken = bytes.withUnsafeBytes { buffer in
+            guard var start = buffer.baseAddress else { return 0 }
+            let (first, end) = (start, start + buffer.count)
+            while let newline = memchr(start, 0x0A, end - start).map({ UnsafeRawPointer($0) }) {
+                let line = UnsafeRawBufferPointer(start: start, count: newline - start)
+                lines.append(String(decoding: line, as: UTF8.self))
+                start = newline + 1
+            }
+            return start - first
+        }
+        bytes.removeFirst(taken)
+        return lines
     }
 }

@@ -61,6 +61,9 @@ extension ObservedCommand {
     /// The lines on standard error so far.
     public var errorLines: [String] { log.events.events.compactMap(Self.errorLine) }
 
+    /// Whether it has not ended yet, by itself or by a signal.
+    public var isRunning: Bool { !log.events.events.contains { $0.status != nil } }
+
     /// Waits for a line on standard output; with `times`, for that many: the last of them.
     @discardableResult
     public func printed(_ needle: String, times: Int = 1) async throws -> String {

@@ -2,7 +2,7 @@ import Foundation
 import Synchronization
 import Threading
 
-/// One life of a mosquitto process.
+/// One life of a mosquitto process, or of another server.
 final class RunningBroker: Sendable {
     /// Logged by us when the process has ended.
     static let lastLine = "(mosquitto has ended)"
@@ -18,7 +18,7 @@ final class RunningBroker: Sendable {
     /// has ended, and not before the process is gone.
     private static let script = """
         exec 3<&0
-        "$0" -c "$1" & broker=$!
+        "$@" & broker=$!
         echo $broker
         (cat <&3 >/dev/null; kill -9 $broker) 2>/dev/null & watcher=$!
         wait $broker
@@ -26,10 +26,10 @@ final class RunningBroker: Sendable {
         echo "\(lastLine)" >&2
         """
 
-    init(_ executable: String, _ configuration: String, _ lines: EventLog<String>) throws {
+    init(_ executable: String, _ arguments: [String], _ lines: EventLog<String>) throws {
         let shell = Process()
         shell.executableURL = URL(fileURLWithPath: "/bin/sh")
-        shell.arguments = ["-c", Self.script, executable, configuration]
+        shell.arguments = ["-c", Self.script, "sh", executable] + arguments
         let (input, output, log) = (Pipe.forOneChild(), Pipe.forOneChild(), Pipe.forOneChild())
         shell.standardInput = input
         shell.standardOutput = output
@@ -45,7 +45,7 @@ final class RunningBroker: Sendable {
         }
         try output.fileHandleForReading.close()
         guard let pid = pid_t(text.dropLast()) else {
-            throw TestBroker.Failure(description: "no pid from the shell that starts mosquitto: \(text)")
+            throw TestBroker.Failure(description: "no pid from the shell that starts \(executable): \(text)")
         }
         self.pid = pid
         lines.follow(log.fileHandleForReading, \.self)

@@ -92,7 +92,7 @@ public final class TestBroker: Sendable {
         let before = lines.events.count
         try process.withLock { process in
             guard process == nil else { throw Failure(description: "mosquitto runs already") }
-            process = try RunningBroker(executable, directory + "/mosquitto.conf", lines)
+            process = try RunningBroker(executable, ["-c", directory + "/mosquitto.conf"], lines)
         }
         try await lines.wait(for: "mosquitto to run") { lines in
             lines.dropFirst(before).contains { $0.hasSuffix(" running") || $0 == RunningBroker.lastLine }

@@ -31,7 +31,23 @@ public struct TestCertificates: Sendable {
         try issue("elsewhere", "subjectAltName=DNS:broker.example.com", "-days 30")
         try issue("client", "extendedKeyUsage=clientAuth", "-days 30")
         // `x509 -req` takes no dates of the past; `ca` does.
-        try issueExpired("expired", here)
+        try issue("expired", here, by: "ca", from: "20200101000000Z", to: "20210101000000Z")
+    }
+
+    /// Makes a client's certificate that is good from one time to another, in seconds from now.
+    public func issueClient(
+        _ name: String, from begin: Int, to end: Int, by authority: String = "ca"
+    ) throws {
+        func text(_ seconds: Int) -> String {
+            let format = DateFormatter()
+            (format.locale, format.timeZone) = (
+                Locale(identifier: "en_US_POSIX"), TimeZone(secondsFromGMT: 0)
+            )
+            format.dateFormat = "yyyyMMddHHmmss'Z'"
+            return format.string(from: Date(timeIntervalSinceNow: Double(seconds)))
+        }
+        try issue(
+            name, "extendedKeyUsage=clientAuth", by: authority, from: text(begin), to: text(end))
     }
 
     /// The path of one of the files.
@@ -82,7 +98,9 @@ public struct TestCertificates: Sendable {
                 + "-extfile \(name).ext -out \(name).pem")
     }
 
-    private func issueExpired(_ name: String, _ names: String) throws {
+    private func issue(
+        _ name: String, _ names: String, by authority: String, from begin: String, to end: String
+    ) throws {
         try request(name)
         try Data(names.utf8).write(to: URL(fileURLWithPath: self["\(name).ext"]))
         let configuration = """
@@ -101,8 +119,8 @@ public struct TestCertificates: Sendable {
         try Data().write(to: URL(fileURLWithPath: self["index.txt"]))
         try Data("1000\n".utf8).write(to: URL(fileURLWithPath: self["serial.txt"]))
         try openssl(
-            "ca -batch -notext -config ca.cnf -cert ca.pem -keyfile ca.key -in \(name).csr -extfile \(name).ext "
-                + "-startdate 20200101000000Z -enddate 20210101000000Z -out \(name).pem")
+            "ca -batch -notext -config ca.cnf -cert \(authority).pem -keyfile \(authority).key -in \(name).csr "
+                + "-extfile \(name).ext -startdate \(begin) -enddate \(end) -out \(name).pem")
     }
 
     private func request(_ name: String) throws {

@@ -83,6 +83,17 @@ extension BorderTests {
                 for _ in 1..<count { space.unfinishedEarlier(0, of: "ops") }
             }
         },
+        Border(name: "commands for later", limit: limits.scheduledCommands) { count in
+            var space = space()
+            return (0..<count).allSatisfy { _ in space.reserve(1, isScheduled: true, for: "ops") == nil }
+        },
+        Border(
+            name: "commands of a sender for later", limit: limits.scheduledCommands / 4,
+            page: limits.senderShare
+        ) { count in
+            var space = space(limits.senderShare)
+            return (0..<count).allSatisfy { _ in space.reserve(1, isScheduled: true, for: "ops") == nil }
+        },
         Border(name: "bytes of commands that wait", limit: limits.waitingBytes) { bytes in
             isTaken(bytes - 1_000, in: space()) { $0.unfinishedEarlier(1_000, of: "dev") }
         },

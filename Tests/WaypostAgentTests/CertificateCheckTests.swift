@@ -1,3 +1,4 @@
+import Foundation
 import MQTTLink
 import TestSupport
 import Testing
@@ -32,6 +33,71 @@ import Testing
         let missing = CertificateCheck(file: "/nonexistent.pem").finding(broker: nil, at: 0)
         #expect(missing?.isOK == false)
         #expect(missing?.detail == "own: no certificate in /nonexistent.pem")
+    }
+
+    @Test func `one is due after the part of its life that is set, and made once at a time`() {
+        let certificate = Certificate(subject: "/CN=k1", notBefore: 1_000, notAfter: 2_000)
+        var renewal = CertificateRenewal(share: 66, canMake: true)
+        #expect(renewal.due(certificate) == 1_660_000)
+        #expect(renewal.look(certificate, [nil, nil], at: 1_659_999, 0) == nil)
+        #expect(renewal.look(nil, [nil, nil], at: 1_660_000, 0) == nil)
+        #expect(renewal.look(certificate, [nil, nil], at: 1_660_000, 0) == .make)
+        #expect(renewal.look(certificate, [nil, nil], at: 1_660_000, 100_000) == nil)
+        renewal.ended(nil)
+        // A twentieth of its life later.
+        #expect(renewal.look(certificate, [nil, nil], at: 1_660_000, 49_999) == nil)
+        #expect(renewal.look(certificate, [nil, nil], at: 1_660_000, 50_000) == .make)
+        var other = CertificateRenewal(share: 66, canMake: false)
+        #expect(other.look(certificate, [nil, nil], at: 3_000_000, 0) == nil)
+        #expect(other.due(Certificate(subject: "", notBefore: 0, notAfter: .max)) == 9_999_999_999_000)
+    }
+
+    @Test func `a newer one is tried when it comes, when it changes, and later again`() throws {
+        let certificate = Certificate(subject: "/CN=k1", notBefore: 1_000, notAfter: 2_000)
+        let one = FileMark("/dev/null")
+        let other = FileMark("/dev")
+        #expect(one != nil && other != nil)
+        var renewal = CertificateRenewal(share: 66, canMake: true)
+        #expect(renewal.look(certificate, [one, nil], at: 0, 0) == .tryOut)
+        #expect(renewal.look(certificate, [other, nil], at: 0, 0) == nil)
+        renewal.ended(CertificateRenewal.Outcome(at: 0, isOK: false, detail: "refused"))
+        #expect(renewal.last?.isOK == false)
+        #expect(renewal.look(certificate, [one, nil], at: 0, 49_999) == nil)
+        #expect(renewal.look(certificate, [other, nil], at: 0, 0) == .tryOut)
+        renewal.ended(nil)
+        #expect(renewal.look(certificate, [other, nil], at: 0, 50_000) == .tryOut)
+        renewal.ended(nil)
+        // What is kept out does not stand in the way of the next.
+        #expect(renewal.look(certificate, [other, nil], at: 1_700_000, 50_001) == .make)
+    }
+
+    @Test func `a new one takes the place of the old, also after an end between its key and itself`()
+        async throws
+    {
+        let certificates = try await offThePool {
+            let certificates = try TestCertificates()
+            try certificates.issueClient("next", from: -60, to: 90 * 86_400)
+            return certificates
+        }
+        defer { certificates.remove() }
+        let files = CertificateFiles(certificate: certificates["client.pem"], key: certificates["client.key"])
+        #expect(throws: CertificateFault.self) { try files.checkNew() }
+        for end in ["key", "pem"] { try certificates.copy("next.\(end)", to: "client.\(end).new") }
+        try FileManager.default.setAttributes([.posixPermissions: 0o666], ofItemAtPath: files.newKey)
+        #expect(throws: CertificateFault.self) { try files.checkNew() }
+        try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: files.newKey)
+        try files.checkNew()
+        #expect(throws: CertificateFault.self) { try files.swap([nil, nil]) }
+        #expect(files.keyOfNew == files.newKey)
+        // The agent ends when the key has been moved, and nothing else.
+        #expect(rename(files.newKey, files.key) == 0)
+        #expect(files.keyOfNew == files.key)
+        try files.checkNew()
+        try files.swap(files.newMarks)
+        #expect(Certificate.inFile(files.certificate) == Certificate.inFile(certificates["next.pem"]))
+        // One that ends no later is none.
+        try certificates.copy("next.pem", to: "client.pem.new")
+        #expect(throws: CertificateFault.self) { try files.checkNew() }
     }
 
     @Test func `the agent's own is read from its file each time`() async throws {

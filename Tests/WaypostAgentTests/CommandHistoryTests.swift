@@ -191,6 +191,11 @@ import WaypostMessages
         send("next", "app://slow")
         send("last", "app://slow")
         harness.clock.advance(4_000)
+        let pending = try await harness.command(#"{"id":"p1","type":"inspect"}"#).result
+        let ids = (pending["commands"]?.arrayValue ?? []).compactMap { $0["id"]?.stringValue }
+        #expect(ids == ["held", "runs", "next", "last"] && pending["more"] == 0, "\(pending)")
+        let others = try await harness.command(#"{"id":"p2","type":"inspect"}"#, from: "other").result
+        #expect(others["commands"]?.arrayValue?.isEmpty == true)
         let running = try await inspect("runs")
         #expect(running["running"] == .int(start + 1_000) && running["held"] == .null, "\(running)")
         #expect(running["attempt"] == 1 && running["ahead"] == .null)

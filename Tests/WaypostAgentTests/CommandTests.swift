@@ -33,8 +33,37 @@ import Waypost
         #expect(try read(#"{"id":"a","type":"ping","exp":1999999999000}"#).expires == 1_000_000 + 86_400_000)
     }
 
+    @Test(arguments: [
+        (#""when":7"#, "when must be an object"), (#""when":{"region":"eu"}"#, "when.region is unknown"),
+        (#""when":{"before":1}"#, "when.after and when.before are for maps"),
+        (#""when":{"targets":{}}"#, "when.targets"), (#""when":{"build":"new"}"#, "it must be a range"),
+        (#""when":{"share":{"percent":10,"salt":"a","by":"id"}}"#, "goes by the agent"),
+    ])
+    func `a condition that is none is refused`(field: String, detail: String) {
+        #expect {
+            _ = try read(#"{"id":"c","type":"open","url":"a://b",\#(field)}"#)
+        } throws: { error in
+            (error as? Failure)?.code == .badField && "\(error)".contains(detail)
+        }
+        #expect(throws: Failure.self) { _ = try read(#"{"id":"c","type":"ping","when":{}}"#) }
+    }
+
+    @Test func `the same for other clients is another command`() throws {
+        func content(_ fields: String) throws -> [UInt8] {
+            let json = #"{"id":"c","type":"open","url":"a://b"\#(fields)}"#
+            return Command.content(of: Fields(of: try JSONValue(parsing: json)), nil)
+        }
+        let eu = try content(#","when":{"labels":{"region":"eu"}}"#)
+        #expect(try eu == content(#","lane":"x","when":{"labels":{"region":"eu"}}"#))
+        #expect(try eu != content("") && eu != content(#","when":{"labels":{"region":"us"}}"#))
+        #expect(try content("") == content(#","when":null"#))
+    }
+
     private static let doubtful: [(text: String, warnings: [String])] = [
-        (#"{"id":"a","type":"open","url":"s://h","params":{},"note":1}"#, []),
+        (
+            #"{"id":"a","type":"open","url":"s://h","params":{},"note":1}"#,
+            ["the field note is unknown and was ignored"]
+        ),
         (
             #"{"id":"a","type":"open","url":"s://h","parms":{}}"#,
             ["the field parms is unknown and was ignored; did you mean params?"]
@@ -47,9 +76,18 @@ import Waypost
             ]
         ),
         // One that is there was not meant.
-        (#"{"id":"a","type":"ping","types":"x"}"#, []),
+        (#"{"id":"a","type":"ping","types":"x"}"#, ["the field types is unknown and was ignored"]),
         // Those of another command mean nothing here.
-        (#"{"id":"a","type":"ping","urls":"x"}"#, []),
+        (#"{"id":"a","type":"ping","urls":"x"}"#, ["the field urls is unknown and was ignored"]),
+        // As others call it.
+        (
+            #"{"id":"a","type":"ping","notBefore":5,"not_after":6,"my own remark":1}"#,
+            [
+                #"the field "my own remark" is unknown and was ignored"#,
+                "the field notBefore is unknown and was ignored; did you mean after?",
+                "the field not_after is unknown and was ignored; did you mean exp?",
+            ]
+        ),
         (
             #"{"id":"a","type":"ping","exp":1795280000}"#,
             ["exp 1795280000 looks like seconds; it is in milliseconds since 1970"]

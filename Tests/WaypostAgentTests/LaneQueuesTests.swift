@@ -371,7 +371,9 @@ import Waypost
                     ended[command.job.sequence, default: 0] += 1
                     running.remove(command.job.sequence)
                     storing.remove(command.job.sequence)
-                case .cancelTask, .sendAccepted, .commitHeld, .commitEnd: break
+                case .cancelTask, .sendAccepted, .sendProgress, .commitHeld, .commitEnd, .commitDue,
+                    .commitPutOff:
+                    break
                 }
             }
         }
@@ -436,8 +438,11 @@ extension [LaneQueues.Action] {
             case .run(let job): "run \(job.sequence)"
             case .commitHeld(let job): "store held \(job.sequence)"
             case .commitEnd(let job): "store end \(job.sequence)"
+            case .commitDue(let jobs): "store due \(jobs.map(\.sequence))"
+            case .commitPutOff(let job): "store scheduled \(job.sequence)"
             case .cancelTask(let sequence): "cancel \(sequence)"
             case .sendAccepted(let job): "accepted \(job.sequence)"
+            case .sendProgress(let job, _): "progress \(job.sequence)"
             case .end(let ended): "end \(ended.job.sequence) \(ended.result.code.name)"
             }
         }

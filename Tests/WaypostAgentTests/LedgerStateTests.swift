@@ -10,13 +10,16 @@ import WaypostMessages
     private var ledger = LedgerState(shares: SenderShares(AgentLimits()), lastSequence: 40)
 
     private static func command(
-        _ id: String, _ url: String = "a://b", from sender: String = "ops", rejection: Failure? = nil
+        _ id: String, _ url: String = "a://b", from sender: String = "ops", rejection: Failure? = nil,
+        opening: Range<Int64>? = nil
     ) -> ReceivedCommand {
+        var header = CommandHeader(id: id, expires: 60_000)
+        header.opening = opening
         let topic = "waypost/v1/k1/cmd/\(sender)"
         let payload = Array(#"{"id":"\#(id)","type":"open","url":"\#(url)"}"#.utf8)
         return ReceivedCommand(
             MQTTMessage(topic: topic, payload: payload), from: sender, id: id, content: Array(url.utf8),
-            address: ReplyAddress(topic: "r"), header: .success(CommandHeader(id: id, expires: 60_000)),
+            address: ReplyAddress(topic: "r"), header: .success(header),
             operation: nil, rejection: rejection, at: 0, isStoredFirst: false, earlierStarts: 0)
     }
 
@@ -102,6 +105,27 @@ import WaypostMessages
         #expect(receive("c", from: "ops") == .noSpace(.idsOfSender))
         #expect(receive("c", from: "dev") == .new(sequence: 3))
         #expect(receive("a", from: "ops") == .duplicate(sequence: 1, reply: nil))
+    }
+
+    @Test func `takes of one batch no more for later than there is space`() throws {
+        var limits = AgentLimits()
+        (limits.scheduledCommands, limits.senderShare) = (4, 50)
+        var ledger = LedgerState(shares: SenderShares(limits), lastSequence: 1)
+        ledger.unfinishedEarlier(1, 0, isScheduled: true, of: "ops")
+        func receive(_ id: String, from sender: String, isEarly: Bool = true) -> LedgerState.Finding {
+            let command = Self.command(id, from: sender, opening: isEarly ? 1_000..<2_000 : nil)
+            return ledger.commandReceived(command, stored: nil, refusal: nil)
+        }
+        #expect(receive("a", from: "ops") == .new(sequence: 2))
+        #expect(receive("b", from: "ops") == .noSpace(.scheduledOfSender))
+        #expect(receive("b", from: "ops", isEarly: false) == .new(sequence: 3))
+        #expect(receive("c", from: "dev") == .new(sequence: 4))
+        #expect(receive("d", from: "dev") == .new(sequence: 5))
+        #expect(receive("e", from: "third") == .noSpace(.scheduled))
+        ledger.notCommitted([4])
+        ledger.resultsCommitted([(2, bytes: 0)])
+        #expect(ledger.shares.total.scheduled == 2)
+        #expect(receive("e", from: "third") == .new(sequence: 6))
     }
 
     @Test func `counts what an earlier run left`() {

@@ -170,6 +170,12 @@ import Waypost
         let reasons = ["inactive", "conditional"].map { applied[$0]?[0]?["reason"]?.stringValue ?? "" }
         #expect(reasons[0] == "no registered route has the scheme gone")
         #expect(reasons[1].hasPrefix("label token (hidden)"))
+        var quoted = AppliedMap()
+        quoted.inactive = [.init(layer: "@all", index: 0, reason: "app://me:hunter2@a is not there")]
+        #expect(
+            harness.agent.events.redaction.masked(quoted).inactive.map(\.reason) == [
+                "app://***@a is not there"
+            ])
         for (document, detail) in Self.refused {
             harness.receive("{\"type\":\"map\",\(document)}", on: "waypost/v1/k1/map")
             let applied = try await harness.applied {

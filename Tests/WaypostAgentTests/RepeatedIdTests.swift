@@ -246,7 +246,7 @@ import WaypostMessages
 
     @Test(arguments: [
         (#""ttl":1000,"exp":1999999999000"#, "exp and ttl are both set; send one of them"),
-        (#""ttl":0"#, "ttl must be 1 to 86400000; found 0"),
+        (#""ttl":0"#, "ttl must be 1 to 2592000000; found 0"),
         (#""ttl":"1s""#, "ttl must be an integer; found a string"),
     ])
     func `is refused when it makes no sense`(_ fields: String, _ detail: String) async throws {

@@ -52,6 +52,15 @@ import WaypostMessages
             guard let known = fleet.agents[agent] else { return }
             evidence.agentApplied(agent, known, before: before, foreseen: [], at: now)
         }
+
+        /// The router of an agent finds no route to a URL that the candidate touches.
+        mutating func fails(_ agent: String) throws {
+            var report = FailureReport(
+                id: "f", code: .noRoute, origin: .router, url: "app://a", detail: "no", at: 0)
+            report.map = FailureReport.MapInForce(layer: "@all", revision: 42)
+            evidence.agentFailed(
+                agent, try #require(fleet.agents[agent]), report, control(), touched: { _ in true }, at: 0)
+        }
     }
 
     private func group(_ agents: [String], at now: Int64 = 0) -> Group {
@@ -134,24 +143,18 @@ import WaypostMessages
 
     @Test func `gates look at what was found of late: 404 for a minute, losses behind the grace`() throws {
         var group = group(["a", "b", "c"])
-        let control = RolloutControl(
-            id: "r-7", epoch: 1, sequence: 1, audience: "@all", at: 0, base: nil, next: Self.next)
         for agent in ["a", "b", "c"] {
             group.applies(agent, opened: 0)
             group.applies(agent, opened: 10)
-            var report = FailureReport(
-                id: "f", code: .noRoute, origin: .router, url: "app://a", detail: "no", at: 0)
-            report.map = FailureReport.MapInForce(layer: "@all", revision: 42)
-            group.evidence.agentFailed(
-                agent, try #require(group.fleet.agents[agent]), report, control, touched: { _ in true },
-                at: 0)
+            try group.fails(agent)
             group.evidence.agentLost(agent, try #require(group.fleet.agents[agent]), at: 0)
         }
         var options = RolloutOptions()
         options.grace = 50_000
         func verdict(_ name: String, at now: Int64) -> RolloutStatus.Verdict? {
             RolloutGates(
-                evidence: group.evidence, fleet: group.fleet, control: control, options: options, now: now
+                evidence: group.evidence, fleet: group.fleet, control: Self.control(), options: options,
+                now: now
             ).all.first { $0.name == name }?.verdict
         }
         #expect(verdict("not-found", at: RolloutEvidence.window) == .breach)
@@ -170,6 +173,19 @@ import WaypostMessages
             evidence: group.evidence, fleet: group.fleet, control: Self.control(),
             options: RolloutOptions(), now: now
         ).all.first { $0.name == name }?.verdict
+    }
+
+    @Test(arguments: [(1, .pass), (30, .breach)] as [(Int, RolloutStatus.Verdict)])
+    func `the agent that fails most often is left out, and the others count`(
+        _ ofSecond: Int, _ found: RolloutStatus.Verdict
+    ) throws {
+        var group = group(["a", "b", "c", "d", "e", "f"])
+        for (agent, failures) in [("a", 30), ("b", ofSecond), ("c", 1)] {
+            group.applies(agent)
+            for _ in 0..<failures { try group.fails(agent) }
+        }
+        group.evidence.passed(1_000, group.fleet.counts)
+        #expect(verdict("failures", group, at: 1_000) == found)
     }
 
     @Test(arguments: [(9, .pass), (8, .breach)] as [(Int, RolloutStatus.Verdict)])

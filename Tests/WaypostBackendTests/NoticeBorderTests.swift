@@ -13,11 +13,11 @@ import WaypostMessages
     private static let topics = Topics.standard
     private static let now: Int64 = 1_800_000_000_000
 
-    private static func line(_ number: Int64, at time: Int64 = now, of agent: String = "a") -> LogLine {
+    private static func line(_ number: Int64, at time: Int64 = now, of agent: String = "a") -> AgentEvent {
         let event = LogEvent(
             time: time, level: .info, tag: "t", boot: "B", sequence: number, process: 1, thread: 1,
             message: "m")
-        return LogLine(agent: agent, event: event, source: [])
+        return AgentEvent(agent: agent, event: event, source: [])
     }
 
     private static func seen(_ topic: String, _ payload: String, isRetained: Bool = false) -> MQTTMessage {
@@ -93,7 +93,7 @@ import WaypostMessages
         var roster = Roster(topics: Self.topics, maximumMembers: 2)
         for (agent, isFull) in [("a", false), ("b", false), ("c", true), ("a", true)] {
             roster.saw(Self.state(agent, isOnline: true), now: Self.now)
-            #expect(roster.isFull == isFull && roster.members.count <= 2)
+            #expect((roster.gap != nil) == isFull && roster.members.count <= 2)
         }
     }
 
@@ -102,7 +102,8 @@ import WaypostMessages
         roster.saw(Self.state("a", isOnline: true), now: Self.now)
         let check = #"{"name":"disk","state":"unknown","detail":"not looked at"}"#
         for (status, condition) in [
-            ("green", Roster.Condition.healthy), ("unknown", .unclear), ("blue", .unclear), ("red", .failing),
+            ("green", AgentStatus.Condition.healthy), ("unknown", .unclear), ("blue", .unclear),
+            ("red", .failing),
         ] {
             roster.saw(Self.health("a", #""status":"\#(status)","checks":[\#(check)]"#), now: Self.now)
             let summary = roster.summaries(now: Self.now).first
@@ -261,7 +262,7 @@ import WaypostMessages
     @Test(arguments: [(0, 0), (1, 1)] as [(Int, Int)])
     func `so many bytes of lines are kept, and what is dropped is counted`(_ less: Int, _ dropped: Int) {
         let events = [1, 2].map { Self.line($0).event.encoded() }
-        let bytes = events.reduce(0) { $0 + LogLine.events($1, from: "a")[0].source.count }
+        let bytes = events.reduce(0) { $0 + AgentEvent.events($1, from: "a")[0].source.count }
         var history = History(maximumBytes: bytes - less)
         for event in events { _ = history.collector.saw(.json("waypost/v1/a/log/i", event)) }
         #expect(history.collector.dropped == dropped && history.collector.wanted.count == 2 - dropped)

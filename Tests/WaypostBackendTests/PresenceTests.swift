@@ -12,7 +12,7 @@ import WaypostMessages
 ///
 /// | Who decides | By what | What can't be read |
 /// |---|---|---|
-/// | `Roster`: lists, `describe`, `ping`, `open`, the console, plans | state, health, map/applied, any message that is no will | the document stays as it was; `AgentSummary.problem` names it |
+/// | `Roster`: lists, `describe`, `ping`, `open`, the console, plans | state, health, map/applied, any message that is no will | the document stays as it was; `AgentStatus.problem` names it |
 /// | `RolloutFleet`: a roll-out and its plan | the same, and failures | counts as before; a note of the roll-out names the agent |
 /// | `NoReplyDiagnosis`: who waits for replies | the roster, and replies | counted, and said where a reply is missed |
 /// | `MapSurvey`: what a map would do | map/applied, routes, contract | not known, with that reason |
@@ -221,5 +221,23 @@ import WaypostMessages
         #expect(other.counts.online == 0)
         _ = other.saw(Self.applied.seen, of: nil, at: 1)
         #expect(other.counts.online == 1)
+    }
+
+    @Test(
+        arguments: [
+            ("b1", []), ("b0", ["the broker's health is of an earlier start of the agent"]),
+        ] as [(String, [String])])
+    func `health that the broker kept is of the same start of the agent, or that is said`(
+        _ boot: String, _ says: [String]
+    ) {
+        let (state, health) = (Self.topics.state(of: "a"), Self.topics.health(of: "a"))
+        let documents = RetainedDocuments(
+            "a", [state, health],
+            [
+                state: Array(#"{"state":"online","epoch":1,"boot":"b1","why":"birth"}"#.utf8),
+                health: Array(#"{"status":"green","boot":"\#(boot)"}"#.utf8),
+            ], Self.topics)
+        #expect(documents.documents.map(\.text) == ["online, birth", "green"])
+        #expect(documents.differences(from: ["boot": "b1", "status": "green"]) == says)
     }
 }

@@ -56,4 +56,26 @@ import WaypostMessages
         }
         #expect(said == ["two"])
     }
+
+    @Test(arguments: [(1, "promoted, and 19 of 20 agents say"), (2, "18 of 20 agents say")])
+    func `of those that do not say that they have the promoted map 5 % pause nothing`(
+        _ count: Int, _ says: String
+    ) throws {
+        var scene = try RolloutScene(20)
+        (scene.options.limit, scene.options.dwells) = (nil, [.seconds(1)])
+        scene.crowd.weather.failures = 0
+        try scene.start()
+        scene.run { $0.control?.state == .promoting }
+        let began = scene.now
+        scene.run(seconds: 3_600) {
+            $0.paused != nil
+        } eachSecond: { scene in
+            for index in 0..<count { scene.report(index, .base, .notChosen) }
+        }
+        #expect(scene.now > began + 10 * scene.options.grace)
+        guard case .paused(let why)? = scene.outcome else {
+            return #expect(count > 1 && scene.paused?.hasPrefix(says) == true, "\(scene.paused ?? "?")")
+        }
+        #expect(why.hasPrefix(says) && (scene.control?.state == .paused) == (count > 1), "\(why)")
+    }
 }

@@ -132,7 +132,7 @@ struct RolloutLiarTests {
         for isBad in [false, true] {
             var scene = try RolloutScene(20)
             (scene.options.dwells, scene.options.allowsNoTraffic) = ([.seconds(5)], true)
-            (scene.options.tail, scene.options.hold) = (.seconds(3_600), .seconds(60))
+            (scene.options.tail, scene.options.hold) = (.seconds(1_800), .seconds(60))
             scene.options.stages = [.share(RolloutStage.everyone)]
             try scene.start()
             scene.run { $0.control?.state == .promoting }

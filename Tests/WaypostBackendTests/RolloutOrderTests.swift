@@ -210,6 +210,27 @@ struct RolloutOrderTests {
         #expect(Set(written) == ["two"])
     }
 
+    @Test func `what another one writes after all was read has it begin anew, until it writes itself`() throws
+    {
+        var scene = try running()
+        let before = scene.published.count
+        var readers = [500, 500, 0].map { quiet in
+            scene.controller("ops2", salt: "r-7") { $0.lease.quiet = quiet }
+        }
+        for index in readers.indices { try readers[index].begin(.takeBack(why: "enough"), at: scene.now) }
+        // The one that steers has not seen the other's lease.
+        scene.director?.pause("people", at: scene.now)
+        scene.advance(seconds: 1)
+        let news = scene.published.dropFirst(before)
+        let document = try required(news.first { $0.topic == scene.topics.rollout(of: "lobby") })
+        let entry = try required(news.first { $0.topic.contains("/rollout/log/") })
+        #expect(readers.allSatisfy { !$0.isOvertaken })
+        readers[0].saw(document, at: scene.now)
+        readers[1].saw(entry, at: scene.now)
+        for message in [document, entry] { readers[2].saw(message, at: scene.now) }
+        #expect(readers.map(\.isOvertaken) == [true, true, false])
+    }
+
     @Test func `an equal order with other bytes is resolved by the larger lease`() throws {
         var scene = try running()
         var other = try required(scene.control)

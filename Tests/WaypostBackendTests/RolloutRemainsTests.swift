@@ -53,6 +53,19 @@ struct RolloutRemainsTests {
         #expect(scene.outcome == .done && scene.revisions == [43: 20], "\(scene.outcome as Any)")
     }
 
+    @Test func `a newer map that somebody sent while there was no connection is not replaced`() throws {
+        var scene = try quiet()
+        try scene.start()
+        scene.run { $0.onNext == 5 }
+        let topic = scene.topics.map(of: .group("lobby"))
+        let newer = MQTTMessage(topic: topic, payload: RolloutScene.map(50), retain: true)
+        scene.retained[topic] = newer
+        scene.restartBroker(losing: { _ in false })
+        #expect(scene.control?.state == .paused)
+        scene.run(seconds: 60)
+        #expect(scene.retained[topic]?.payload == newer.payload)
+    }
+
     @Test(arguments: Left.allCases, [true, false])
     func `what agents said of the one before does not count in the next`(_ left: Left, _ isGood: Bool) throws
     {

@@ -34,16 +34,19 @@ import WaypostMessages
         return message(topics.state(of: agent), json.serialized())
     }
 
-    private func health(_ agent: String, red: String? = nil) -> MQTTMessage {
+    private func health(
+        _ agent: String, red: String? = nil, epoch: Int64 = 1, payload: String? = nil
+    ) -> MQTTMessage {
         let check: JSONValue = [
             "name": "disk", "state": .string(red == nil ? "ok" : "failed"), "ok": .bool(red == nil),
             "detail": .string(red ?? "fine"),
         ]
         let json: JSONValue = [
-            "status": .string(red == nil ? "green" : "red"), "version": "2.4.1", "epoch": 1, "at": .int(now),
+            "status": .string(red == nil ? "green" : "red"), "version": "2.4.1", "epoch": .int(epoch),
+            "at": .int(now),
             "uptime": 1_000, "checks": [check], "groups": ["lobby"],
         ]
-        return message(topics.health(of: agent), json.serialized())
+        return message(topics.health(of: agent), payload.map { Array($0.utf8) } ?? json.serialized())
     }
 
     private func failure(_ agent: String, id: String, count: Int64 = 1, ref: String? = nil) -> MQTTMessage {
@@ -139,8 +142,28 @@ import WaypostMessages
     }
 
     @Test func `what comes and goes stands in the time line`() {
-        let events = state([online("k1"), lost("k1"), online("k1", epoch: 2)]).timeline(of: "k1")
-        #expect(events.map(\.title) == ["lost", "healthy"])
+        var fleet = state([online("k1"), lost("k1"), online("k1", epoch: 2), health("k1", epoch: 2)])
+        // One that connects anew without being lost says at once how it is.
+        for epoch: Int64 in [3, 4] {
+            see(&fleet, online("k1", epoch: epoch), now: now)
+            see(&fleet, health("k1", epoch: epoch), now: now)
+        }
+        #expect(
+            fleet.timeline(of: "k1").map(\.title) == ["lost", "online"])
+        see(&fleet, online("k1", epoch: 5), now: now)
+        see(&fleet, health("k1", red: "full", epoch: 5), now: now)
+        #expect(fleet.timeline(of: "k1").map(\.title) == ["lost", "online", "failing"])
+    }
+
+    @Test func `an agent of which no health came is not healthy, and something is wrong`() {
+        for messages in [
+            [online("k1")], [online("k1", epoch: 2), health("k1")],
+            [online("k1"), health("k1", payload: "?")],
+        ] {
+            let json = FleetView().json(of: state(messages), isComplete: true, asOf: now, now: now)
+            #expect(json["counts"]?["healthy"] == 0 && json["counts"]?["unclear"] == 1)
+            #expect(json["problems"]?.arrayValue?.count == 1, "\(json["problems"] ?? .null)")
+        }
     }
 
     /// What is told comes a minute and a half later: longer, and health would show that the agent's clock is wrong.
@@ -252,6 +275,50 @@ import WaypostMessages
     }
 
     /// They ended the console: the second one was added to what fits into 32 bits.
+    @Test func `a command says how far it is and when it begins, until it has ended`() throws {
+        var state = state([online("k1")])
+        func reply(_ members: JSONValue) {
+            see(&state, message(topics.reply(of: "k1", to: "console"), members.serialized()), now: now)
+        }
+        func json(_ id: String) -> JSONValue? { state.commands.command(id, of: "k1")?.json }
+        let accepted: JSONValue = [
+            "id": "c-1", "type": "reply", "status": "accepted", "code": 0, "name": "OK", "ms": 0,
+            "attempt": 1,
+            "at": .int(now), "progress": ["done": 0.4, "text": "downloading"],
+        ]
+        // One that it has not sent is not kept for that.
+        reply(accepted)
+        #expect(json("c-1") == nil)
+        for id in ["c-1", "c-2"] { state.sends(id, to: "k1", "call", "A.b", as: "console", now: now) }
+        reply(accepted)
+        #expect(json("c-1")?["progress"] == "40 %, downloading" && json("c-1")?["state"] == "running")
+        reply([
+            "id": "c-2", "type": "reply", "status": "accepted", "code": 0, "name": "OK", "ms": 0,
+            "attempt": 1,
+            "at": .int(now), "due": .int(now + 60_000),
+        ])
+        #expect(json("c-2")?["due"] == .int(now + 60_000) && json("c-2")?["state"] == "scheduled")
+        reply(["id": "c-1", "type": "reply", "status": "ok", "code": 0, "name": "OK", "at": .int(now)])
+        #expect(json("c-1")?["progress"] == .null && json("c-1")?["state"] == "ended")
+    }
+
+    @Test func `agents are found by what they say of their clients`() throws {
+        let text = """
+            {"status":"green","version":"2.4.1","epoch":1,"at":\(now),"uptime":1,"checks":[],
+            "client":{"build":"7.7.0","locale":"de-AT","labels":{"region":"eu"}}}
+            """
+        let state = state([online("k1"), health("k1", payload: text), online("k2"), health("k2")])
+        func names(_ filter: String) throws -> [JSONValue] {
+            let view = try FleetView(QueryItems(["filter": filter]))
+            return (view.json(of: state, isComplete: true, asOf: now, now: now)["rows"]?.arrayValue ?? [])
+                .compactMap { $0["agent"] }
+        }
+        #expect(try names("region=EU") == ["k1"] && names("7.7") == ["k1"] && names("de-at") == ["k1"])
+        #expect(try names("region=us").isEmpty && names("k") == ["k1", "k2"])
+        let client = state.agentJSON("k1", asOf: now, now: now)["client"]
+        #expect(client == ["app": "7.7.0", "locale": "de-AT", "labels": ["region=eu"]])
+    }
+
     @Test func `failure reports with the largest counts are the largest sum`() {
         let state = state(
             (1...3).flatMap { number in
@@ -303,12 +370,13 @@ import WaypostMessages
     @Test func `one agent that floods is read up to its share, and that is said`() {
         var state = state([online("k1"), online("k2")])
         let report = FailureReport(
-            id: "", code: .noRoute, origin: .router, url: "a://b", detail: "no route", at: now)
+            id: "", code: .noRoute, origin: .router, url: "a://b", detail: "no route", at: now
+        ).encoded()
         for second in 0..<10 as Range<Int64> {
             for _ in 0..<1_000 {
-                see(&state, message(topics.failures(of: "k1"), report.encoded()), now: now + second * 1_000)
+                see(&state, message(topics.failures(of: "k1"), report), now: now + second * 1_000)
             }
-            see(&state, message(topics.failures(of: "k2"), report.encoded()), now: now + second * 1_000)
+            see(&state, message(topics.failures(of: "k2"), report), now: now + second * 1_000)
         }
         // A thousand at once, and a hundred a second.
         #expect((1_900...2_000).contains(state.failures.total), "\(state.failures.total)")
@@ -380,6 +448,8 @@ import WaypostMessages
 
     @Test func `agents with a problem are counted as they come, change and go`() {
         var state = state([online("k1"), health("k1", red: "x"), online("k2"), lost("k3")])
+        #expect(state.problems == 3)
+        see(&state, health("k2"), now: now)
         #expect(state.problems == 2)
         see(&state, health("k1"), now: now)
         #expect(state.problems == 1)
@@ -416,7 +486,7 @@ import WaypostMessages
         #expect(state.rows["k1"]?.summary.since == now + 1)
         #expect(state.rows["k1"]?.heard == now)
         see(&state, online("k1", epoch: 50), now: now + 3_000_000)
-        #expect(state.rows["k1"]?.summary.condition == .healthy)
+        #expect(state.rows["k1"]?.summary.condition == .unclear)
     }
 
     @Test func `a report of many failures is spread over the time that it tells of`() {

@@ -8,8 +8,8 @@ import WaypostMessages
 
 /// What a tab gets of the log, and what it is told that it does not get.
 @Suite struct LogViewTests {
-    private func line(_ number: Int, tag: String = "Router", agent: String = "k1") -> LogLine {
-        LogLine(
+    private func line(_ number: Int, tag: String = "Router", agent: String = "k1") -> AgentEvent {
+        AgentEvent(
             agent: agent,
             event: LogEvent(
                 time: Int64(number), level: .info, tag: tag, boot: "B", sequence: Int64(number), process: 1,

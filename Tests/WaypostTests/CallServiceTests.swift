@@ -216,6 +216,28 @@ import Threading
         }
         #expect(registry.services.isEmpty)
     }
+
+    @Test(
+        arguments: [
+            (Duration.milliseconds(5), Duration?.none), (.milliseconds(5), .seconds(600)),
+            (nil, .milliseconds(5)),
+        ] as [(Duration?, Duration?)])
+    func `a call ends after the context's time, or else after its own`(
+        _ ofContext: Duration?, _ ofCall: Duration?
+    ) async throws {
+        let registry = ServiceRegistry()
+        try registry.expose(
+            ExposedService("Desk", make: Calculator.init) {
+                Exposed("wait()") { (_: Calculator) async throws in
+                    try await Task.sleep(for: .seconds(600))
+                }
+            })
+        let failure = await #expect(throws: Failure.self) {
+            try await registry.call(
+                "Desk", "wait", deadline: ofCall, context: OpenContext(deadline: ofContext))
+        }
+        #expect(failure?.code == .deadline)
+    }
 }
 
 /// Lets waiting tasks through once it was opened, cancelled or not.

@@ -378,6 +378,19 @@ import Threading
         #expect(await opening == "503 SWITCHED_OFF")
     }
 
+    @Test func `a gate is not asked again when its map was taken away while it held an open`() async throws {
+        let program = try Program()
+        let door = OpenGate("door")
+        program.decision.withLock { $0 = .wait(for: door, atMost: .seconds(60)) }
+        try program.relocate([Self.gate])
+        async let opening = program.open("app://shop/tea")
+        try await eventually("it waits") { !program.router.waitingOpens.isEmpty }
+        program.decision.withLock { $0 = .stop(reason: "later") }
+        try program.relocate()
+        door.open()
+        #expect(await opening == "opened app://shop/:item")
+    }
+
     @Test func `the last gate of a name counts, and one that is taken away is inactive`() async throws {
         let program = try Program()
         let handle = program.router.gate("login") { _ in .stop(reason: "later") }

@@ -66,6 +66,7 @@ private final class Guarding: RouteModule {
         var dependencies: [String] = []
         var routes: [Route] = []
         var services: [ExposedService] = []
+        var providers: [ServiceProvider] = []
         var log = Log()
         var failure: (any Error)?
         var run: @Sendable () async throws -> Void = {}
@@ -208,15 +209,20 @@ private final class Guarding: RouteModule {
         router.declare([
             Module(
                 name: "Orders", routes: [Self.route("a://wrong")], services: [Self.service("Orders")],
-                failure: Broken()),
+                providers: [ServiceProvider(Gate.self, name: "gate") { Gate() }], failure: Broken()),
             Module(name: "Needy", dependencies: ["Orders"], routes: [Self.route("a://needy")]),
         ])
         #expect(try await router.load().count == 2)
+        func fetching() -> Code? {
+            #expect(throws: Failure.self) { try router.services.fetch(named: "gate") }?.code
+        }
+        #expect(fetching() == .module)
         router.declare([
             Module(
                 name: "Orders", routes: [Self.route("a://right")],
                 services: [Self.service("Orders", first: 41)])
         ])
+        #expect(fetching() == .noService)
         #expect(try await router.load().isEmpty)
         #expect(router.routes.map(\.path) == ["a://needy", "a://right"])
         #expect(await router.open("a://needy").isSuccess)

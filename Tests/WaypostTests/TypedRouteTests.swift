@@ -44,6 +44,67 @@ import Waypost
         }
     }
 
+    struct Receipt: Codable, Sendable, Equatable {
+        var lines: [String]
+        var total: Double
+    }
+
+    struct ReceiptRoute: TypedRoute {
+        typealias Answer = Receipt
+        static let key: RouteKey = "t://receipts/:id"
+        var id: Int
+    }
+
+    struct CountRoute: TypedRoute {
+        typealias Answer = Int?
+        static let key: RouteKey = "t://count/:id"
+        var id: Int
+    }
+
+    @Test func `give their answer as a value, to all others as JSON, and to the contract`() async throws {
+        let router = Router(configuration: RouterConfiguration(registersLinked: false))
+        try router.register(ReceiptRoute.self, name: "Receipt") { receipt, _ in
+            guard receipt.id > 0 else { throw Failure(.handlerFailed, "no such receipt") }
+            return receipt.id > 99 ? nil : Receipt(lines: ["tea"], total: 2.5)
+        }
+        try router.register(CountRoute.self, name: "Count", idempotent: true) { count, _ in
+            await Task.yield()
+            return .some(count.id == 0 ? nil : count.id)
+        }
+        #expect(try await router.open(ReceiptRoute(id: 4)) == Receipt(lines: ["tea"], total: 2.5))
+        #expect(try await router.open(CountRoute(id: 4)) == 4)
+        #expect(try await router.open(CountRoute(id: 0)) == nil)
+        let opening: Opening = await router.open(ReceiptRoute(id: 4))
+        #expect(opening.value == ["lines": ["tea"], "total": 2.5])
+        #expect(await router.open("t://receipts/100").code == .noRoute)
+        let failure = await #expect(throws: Failure.self) { try await router.open(ReceiptRoute(id: -1)) }
+        #expect(failure?.code == .handlerFailed && failure?.detail.contains("no such receipt") == true)
+        let contract = try RouterContract(JSONValue(parsing: router.contract.text))
+        #expect(contract.routes == router.contract.routes)
+        #expect(
+            router.contract.routes.map { $0.json["result"] } == [
+                ["swiftType": "Optional<Int>", "type": "integer", "optional": true],
+                ["swiftType": "Receipt"],
+            ])
+        #expect(router.check(against: contract).findings == [])
+    }
+
+    @Test func `of which a redirect leads elsewhere give no answer of another type`() async throws {
+        let router = Router(configuration: RouterConfiguration(registersLinked: false))
+        try router.register(ReceiptRoute.self) { _, _ in Receipt(lines: [], total: 0) }
+        try router.register("t://old/:id") { _ in .opened(["lines": ["old"], "total": 1]) }
+        try router.register("t://none") { _ in .opened() }
+        func redirect(to target: String) throws {
+            let entry = RelocationEntry(.replace(origin: "t://receipts/4", target: target))
+            try router.relocate([RelocationLayer(name: "agent", entries: [entry])])
+        }
+        try redirect(to: "t://old/1")
+        #expect(try await router.open(ReceiptRoute(id: 4)) == Receipt(lines: ["old"], total: 1))
+        try redirect(to: "t://none")
+        let failure = await #expect(throws: Failure.self) { try await router.open(ReceiptRoute(id: 4)) }
+        #expect(failure?.code == .badField && failure?.detail.contains("ReceiptRoute") == true)
+    }
+
     @Test func `are shown by a navigator with their value`() async throws {
         let router = Router(configuration: RouterConfiguration(registersLinked: false))
         let stack = NavigationStack()
@@ -125,7 +186,7 @@ import Waypost
     }
 
     @Test func `that can never be read from their pattern are refused`() throws {
-        func refusal<T: TypedRoute>(_ type: T.Type) -> String {
+        func refusal<T: TypedRoute>(_ type: T.Type) -> String where T.Answer == Void {
             do {
                 try Router().register(type) { _, _ in .opened() }
                 return "registered"

@@ -13,7 +13,14 @@ struct ClockService: Sendable {
     /// Waits until it is over or cancelled; returns how long.
     func sleep(ms: Int64) async throws -> Int64 {
         guard (0...86_400_000).contains(ms) else { throw BadDuration() }
-        try await MonotonicTime.sleep(for: .milliseconds(ms))
+        let begin = MonotonicTime.instant
+        var left = ms
+        while left > 0 {
+            // A second at a time, so that its sender sees how far it is.
+            try await MonotonicTime.sleep(for: .milliseconds(min(left, 1_000)))
+            left = ms - (MonotonicTime.instant - begin).milliseconds
+            if left > 0 { HandlerProgress.report(Double(ms - left) / Double(ms), "sleeping") }
+        }
         return ms
     }
 }

@@ -32,6 +32,8 @@ final class CallbackSink {
     var progress = 0
     /// What the library logged as a warning or an error, a few lines at most.
     var logLines: [String] = []
+    /// Whether the library has made its CONNECT: behind a proxy it does so once it is through.
+    private(set) var hasBegunConnect = false
     /// What OpenSSL thinks of the broker's certificate, when it did not like it.
     var certificateProblem: String?
 
@@ -70,7 +72,11 @@ final class CallbackSink {
             CallbackSink.of(context)?.received(message.pointee, properties)
         }
         mosquitto_log_callback_set(client) { client, context, level, text in
-            guard level & (MOSQ_LOG_ERR | MOSQ_LOG_WARNING) != 0, let text else { return }
+            guard let text else { return }
+            if level & MOSQ_LOG_DEBUG != 0, strstr(text, " sending CONNECT") != nil {
+                CallbackSink.of(context)?.hasBegunConnect = true
+            }
+            guard level & (MOSQ_LOG_ERR | MOSQ_LOG_WARNING) != 0 else { return }
             CallbackSink.of(context)?.logged(String(cString: text), client)
         }
     }

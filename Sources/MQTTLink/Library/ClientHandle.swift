@@ -15,6 +15,9 @@ final class ClientHandle: @unchecked Sendable {
     let version: MQTTVersion
     let client: OpaquePointer
 
+    /// The proxy that the connection still has to get through; nil when it has, and without one.
+    private(set) var proxy: ProxyURL?
+
     /// libmosquitto's and OpenSSL's one-time setup; never taken down, since another part of the process may use it.
     private static let library: Int32 = mosquitto_lib_init()
 
@@ -69,6 +72,15 @@ final class ClientHandle: @unchecked Sendable {
         try check(mosquitto_string_option(client, MOSQ_OPT_TLS_ALPN, alpn), "mosquitto_tls_alpn")
     }
 
+    func set(_ proxy: ProxyURL) throws(LibraryError) {
+        try check(
+            mosquitto_socks5_set(
+                client, proxy.host, Int32(proxy.port), proxy.credentials?.username,
+                proxy.credentials?.password),
+            "mosquitto_socks5_set")
+        self.proxy = proxy
+    }
+
     func set(will: MQTTMessage, delay: UInt32) throws(LibraryError) {
         var properties: OpaquePointer?
         if version == .v5 {
@@ -119,6 +131,32 @@ final class ClientHandle: @unchecked Sendable {
     /// Reads what there is, a packet or a few; the library ignores the count.
     func read() -> Step { step { mosquitto_loop_read(client, 1) } }
     func write() -> Step { step { mosquitto_loop_write(client, 1) } }
+
+    /// Goes on through the proxy as far as the socket allows now; why it ends there, nil when it goes on.
+    func readProxy() -> DisconnectReason.Cause? {
+        guard let proxy else { return nil }
+        let step = read()
+        // TLS begins behind it.
+        if sink.hasBegunConnect || session != nil { self.proxy = nil }
+        guard !step.isFine || socket < 0 else { return nil }
+        guard self.proxy != nil, step.code != MOSQ_ERR_TLS.rawValue else {
+            return .of(
+                code: step.code, systemCode: step.systemCode, logLines: sink.logLines,
+                certificateProblem: sink.certificateProblem)
+        }
+        return .proxy("\(proxy) \(Self.refusal(step))")
+    }
+
+    private static func refusal(_ step: Step) -> String {
+        switch step.code {
+        case MOSQ_ERR_AUTH.rawValue:
+            "does not take the user name and the password, or does not allow the connection"
+        case MOSQ_ERR_NO_CONN.rawValue: "can't reach the broker"
+        case MOSQ_ERR_CONN_LOST.rawValue, MOSQ_ERR_ERRNO.rawValue, MOSQ_ERR_SUCCESS.rawValue:
+            "closed the connection"
+        default: "refuses the connection, or is no SOCKS5 proxy"
+        }
+    }
 
     /// What a call left behind: the library's code, and `errno` at that moment.
     struct Step {

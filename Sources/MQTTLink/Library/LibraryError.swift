@@ -78,3 +78,14 @@ extension DisconnectReason.Cause {
         return .network(code: code, text: String(cString: text))
     }
 }
+
+extension ProxyURL {
+    /// The cause for a proxy to which there is no connection.
+    func unreachable(_ cause: DisconnectReason.Cause) -> DisconnectReason.Cause {
+        switch cause {
+        case .network(let code, let text): .proxy("\(self) can't be reached: \(text) (errno \(code))")
+        case .unknownHost(let text): .proxy("\(self) can't be reached: its name has no address (\(text))")
+        default: .proxy("\(self) can't be reached")
+        }
+    }
+}

@@ -54,7 +54,10 @@ final class ConnectAttempt: Sendable {
         if broker.transport == .tls, let fault = request.configuration.tls?.fault {
             return .failed(.tls(fault), .connecting)
         }
-        guard broker.transport != .unix else { return begin([Target(host: broker.host)]) }
+        // The proxy knows the name.
+        guard broker.transport != .unix, request.configuration.proxy == nil else {
+            return begin([Target(host: broker.host)])
+        }
         let addresses: [NumericAddress]
         do {
             addresses = try Resolver.addresses(of: broker.host)
@@ -98,6 +101,8 @@ final class ConnectAttempt: Sendable {
             handle = made
             if let credentials = configuration.credentials { try made.set(credentials) }
             if request.broker.transport == .tls { try made.set(configuration.tls ?? TLSOptions()) }
+            let proxy = request.broker.transport == .unix ? nil : configuration.proxy
+            if let proxy { try made.set(proxy) }
             if let will = request.will { try made.set(will: will, delay: request.willDelay) }
             try made.connect(
                 host: target.host, port: request.broker.port, keepAlive: configuration.keepAliveSeconds,
@@ -106,6 +111,12 @@ final class ConnectAttempt: Sendable {
         } catch {
             let isTLS = request.broker.transport == .tls && error.doing.hasPrefix("mosquitto_tls")
             if isTLS { return .failed(.tls(error.description), .connecting) }
+            if let proxy = handle?.proxy {
+                return .failed(
+                    proxy.unreachable(
+                        error.systemCode == 0 ? .unknownHost(error.text) : .system(error.systemCode)),
+                    .connecting)
+            }
             if error.code == MOSQ_ERR_EAI.rawValue { return .failed(.unknownHost(error.text), .resolving) }
             var cause = DisconnectReason.Cause.of(
                 code: error.code, systemCode: error.systemCode, logLines: handle?.sink.logLines ?? [],
@@ -130,6 +141,9 @@ extension MQTTLinkConfiguration {
     fileprivate var identityFault: String? {
         if clientID.isEmpty || clientID.utf8.count > 65_535 {
             return "the client id must have 1 to 65535 bytes"
+        }
+        if proxy != nil, protocolVersion == .v5 {
+            return "MQTT 5 does not go through a SOCKS5 proxy; choose the version automatically, or 3.1.1"
         }
         let texts = [clientID, credentials?.username, credentials?.password].compactMap(\.self)
         return texts.contains { $0.utf8.contains(0) }

@@ -36,12 +36,26 @@ extension LinkLoop {
         case .begun(let handle):
             state.stage = .connecting
             self.handle = handle
-            // They stand behind the CONNECT in the library's queue.
-            for var message in delegate?.linkMessagesWithConnect() ?? [] {
-                message.qos = .atMostOnce
-                _ = handle.publish(message)
-            }
+            if handle.proxy == nil { publishWithConnect(handle) }
         }
+    }
+
+    /// They stand behind the CONNECT in the library's queue.
+    private func publishWithConnect(_ handle: ClientHandle) {
+        for var message in delegate?.linkMessagesWithConnect() ?? [] {
+            message.qos = .atMostOnce
+            _ = handle.publish(message)
+        }
+    }
+
+    /// Goes on through the proxy; nil once it is through.
+    func passProxy(_ handle: ClientHandle) -> ReadOutcome? {
+        if let cause = handle.readProxy() { return .refused(cause) }
+        // What it said before it hung up is still there to read, and then its end.
+        guard handle.proxy == nil else { return isHungUp ? nil : .fine }
+        state.stage = handle.isSettingUpTLS ? .securing : .handshaking
+        if handle.sink.hasBegunConnect { publishWithConnect(handle) }
+        return nil
     }
 
     /// The non-blocking connect came to an end, good or bad.
@@ -52,7 +66,8 @@ extension LinkLoop {
         // A reset means that it was open: the library began its handshake in the connect, and the broker has
         // ended it since. What it said before that may still be there to read.
         guard code == 0 || code == ECONNRESET else {
-            perform(state.ended(.system(code), at: now))
+            let cause = DisconnectReason.Cause.system(code)
+            perform(state.ended(handle?.proxy.map { $0.unreachable(cause) } ?? cause, at: now))
             return
         }
         isHungUp = code == ECONNRESET

@@ -50,6 +50,7 @@ extension LinkLoop {
 
     /// Looks at the next headers; nil when there is something to do, else what the reading comes to.
     private func look(_ handle: ClientHandle) -> ReadOutcome? {
+        if handle.proxy != nil { return passProxy(handle) }
         if handle.isSettingUpTLS { return setUpTLS(handle) }
         return peekBuffer.bytes.withUnsafeMutableBytes { buffer in
             switch handle.peek(into: buffer) {

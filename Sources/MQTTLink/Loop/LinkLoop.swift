@@ -80,7 +80,7 @@ final class LinkLoop {
             backoff: Backoff(
                 first: configuration.resubscribe.first, longest: configuration.resubscribe.longest))
         var settings = LinkState.Settings(brokers: configuration.brokers)
-        settings.version = configuration.protocolVersion
+        settings.version = configuration.proxy == nil ? configuration.protocolVersion : .v311
         for (index, broker) in configuration.brokers.enumerated() {
             settings.speaks311[index] = configuration.speaks311[broker]
         }

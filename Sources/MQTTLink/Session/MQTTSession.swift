@@ -21,11 +21,11 @@ public final class MQTTSession: Sendable {
     /// The messages with what else the reader waits for.
     package let queue: MessageQueue
 
-    private let link: MQTTLink
+    private let link: any MessageLink
     private let core: SessionCore
 
     private init(
-        _ connection: Connection, _ queue: MessageQueue, _ link: MQTTLink, _ core: SessionCore
+        _ connection: Connection, _ queue: MessageQueue, _ link: any MessageLink, _ core: SessionCore
     ) {
         self.connection = connection
         self.queue = queue
@@ -46,13 +46,23 @@ public final class MQTTSession: Sendable {
         _ configuration: MQTTLinkConfiguration, within limit: Duration = .seconds(10),
         messageLimit: Int = 16_384, byteLimit: Int = 64 << 20
     ) async throws -> MQTTSession {
+        try await connect(configuration, within: limit, messageLimit: messageLimit, byteLimit: byteLimit) {
+            MQTTLink(configuration: $0, delegate: $1)
+        }
+    }
+
+    /// The same over a link of the caller's.
+    package static func connect(
+        _ configuration: MQTTLinkConfiguration, within limit: Duration, messageLimit: Int, byteLimit: Int,
+        over makeLink: MakeLink
+    ) async throws -> MQTTSession {
         var configuration = configuration
         configuration.reconnect.isOn = false
         configuration.connectTimeout = min(configuration.connectTimeout, limit)
         configuration.subscribeTimeout = min(configuration.subscribeTimeout, limit)
         let queue = MessageQueue(limit: messageLimit, byteLimit: byteLimit)
         let core = SessionCore(queue)
-        let link = MQTTLink(configuration: configuration, delegate: core)
+        let link = makeLink(configuration, core)
         let alarm = Task {
             try await MonotonicTime.sleep(for: limit)
             core.connectDeadlinePassed()
@@ -66,7 +76,7 @@ public final class MQTTSession: Sendable {
             case .late: throw MQTTSessionError.deadline(limit, broker: configuration.brokers[0])
             }
         } catch {
-            await link.stop(within: .zero)
+            await link.stop(after: [], within: .zero)
             throw error
         }
     }
@@ -89,6 +99,9 @@ public final class MQTTSession: Sendable {
         throw core.error ?? MQTTSessionError.noAnswer
     }
 
+    /// Gives up filters; messages that are on their way may still come.
+    package func unsubscribe(_ filters: [String]) { link.unsubscribe(filters) }
+
     /// Publishes and waits for the acknowledgement; at most once: for the write.
     ///
     /// A refusal by the broker is a result; that the connection went is an error.
@@ -105,7 +118,7 @@ public final class MQTTSession: Sendable {
 
     /// Waits for what is in flight, sends DISCONNECT and ends; in a task that is cancelled too, for it has a limit.
     public func disconnect(within limit: Duration = .seconds(2)) async {
-        await link.stop(within: limit)
+        await link.stop(after: [], within: limit)
         core.closed()
     }
 }

@@ -45,6 +45,9 @@ package final class MessageQueue: Sendable {
     /// How many messages were dropped.
     package var dropped: Int { state.withLock { $0.dropped } }
 
+    /// How many have come, read, dropped or neither.
+    package var received: Int { state.withLock { $0.removed + $0.count } }
+
     /// Adds messages; does nothing after ``finish()``.
     package func append(_ messages: [MQTTMessage]) {
         change { state in

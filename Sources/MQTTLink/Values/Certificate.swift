@@ -27,7 +27,8 @@ extension Certificate {
         case valid(days: Int64, isEnding: Bool)
     }
 
-    /// A certificate that ends sooner than this must be renewed, in days: enough to do it in working hours.
+    /// A certificate that ends sooner than this, or in the last sixth of its life, must be renewed, in days: enough to do it
+    /// in working hours.
     private static let warningDays: Int64 = 14
 
     /// How long it is still good.
@@ -38,7 +39,10 @@ extension Certificate {
         let (left, overflow) = notAfter.subtractingReportingOverflow(now)
         guard !overflow, left > 0 else { return .expired }
         let days = left / 86_400
-        return .valid(days: days, isEnding: days < Self.warningDays)
+        // One that lives for a day is renewed every day.
+        let (life, isForEver) = notAfter.subtractingReportingOverflow(notBefore)
+        let warning = isForEver ? Self.warningDays * 86_400 : min(Self.warningDays * 86_400, life / 6)
+        return .valid(days: days, isEnding: left < warning)
     }
 
     /// Of the certificates in a PEM file the one that ends first; nil when there is none.

@@ -32,6 +32,8 @@ public struct DisconnectReason: Error, Sendable, Hashable, CustomStringConvertib
         case keepAlive
         /// A message was written, and the broker has not acknowledged it in this time.
         case unacknowledged(after: Duration)
+        /// The SOCKS5 proxy can't be reached, or does not let the connection through.
+        case proxy(String)
         /// TLS failed; with OpenSSL's findings.
         case tls(String)
         /// The broker sent a DISCONNECT (v5). Its own text, if it gave any, is lost in libmosquitto.
@@ -108,6 +110,7 @@ public struct DisconnectReason: Error, Sendable, Hashable, CustomStringConvertib
         case .keepAlive: "nothing was received for a keepalive interval"
         case .unacknowledged(let limit):
             "the broker did not acknowledge a message within \(Self.seconds(limit)) s"
+        case .proxy(let text): "the proxy \(text)"
         case .tls(let text): "TLS failed: \(text)"
         case .serverDisconnect(let code): "the broker disconnected us with \(code)"
         case .sessionTakenOver: "another client with the same client id took over the session"
@@ -153,6 +156,7 @@ public struct DisconnectReason: Error, Sendable, Hashable, CustomStringConvertib
         case .timedOut where stage == .handshaking:
             "something accepts connections there, but it does not answer MQTT"
         case .timedOut where stage == .connecting: "check the address and the firewall"
+        case .proxy: "check the proxy's URL, and which connections it allows"
         case .tls where stage != .connecting:
             "check the certificates on both sides, and that this port expects TLS"
         case .refused(.quotaExceeded, _), .serverDisconnect(.quotaExceeded):

@@ -46,6 +46,11 @@ public struct MQTTLinkConfiguration: Sendable {
     public var credentials: Credentials?
     /// Files for TLS; without, an `mqtts` broker is checked against the system's trust store.
     public var tls: TLSOptions?
+    /// A SOCKS5 proxy through which brokers are reached; none unless given.
+    ///
+    /// Through it MQTT 3.1.1 is spoken: libmosquitto leaves out the properties of a CONNECT there, without which a broker of
+    /// MQTT 5 ends the session with the connection. A socket in the file system needs no proxy, and does without.
+    public var proxy: ProxyURL?
     /// Which version is spoken; automatic unless given.
     public var protocolVersion: ProtocolVersion
     /// What an earlier link has learned of brokers that do not speak 5; see ``Connection/speaks311``.
@@ -105,6 +110,7 @@ public struct MQTTLinkConfiguration: Sendable {
         returnAfter = .seconds(600)
         self.clientID = clientID
         self.subscriptions = subscriptions
+        proxy = nil
         protocolVersion = .automatic
         keepAlive = .seconds(30)
         sessionExpiry = 86_400

@@ -92,6 +92,9 @@ extension MQTTLinkDelegate {
     public func linkTick() {}
 }
 
+/// Makes the link of an owner: an `MQTTLink`, unless a test puts another in its place.
+package typealias MakeLink = @Sendable (MQTTLinkConfiguration, any MQTTLinkDelegate) -> any MessageLink
+
 /// What `MQTTLink` does for its owner; a test may put another in its place.
 package protocol MessageLink: AnyObject, Sendable {
     /// Begins to connect; once.

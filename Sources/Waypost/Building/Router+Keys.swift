@@ -46,6 +46,28 @@ extension Router {
         return await open(Typed.key, values, objects: objects, scheme: scheme, context: context)
     }
 
+    /// Opens a typed route, and gives its answer.
+    ///
+    ///     let total = try await router.open(TotalRoute(id: 4))
+    ///
+    /// The arguments are those of ``open(_:objects:scheme:context:)-(Typed,_,_,_)``, which gives the ``Opening`` of such a
+    /// route too where one is asked for.
+    /// - Throws: The failure of the open; 422 `BAD_FIELD` when a redirect led to a route with another answer.
+    nonisolated(nonsending) public func open<Typed: TypedRoute>(
+        _ route: Typed, objects: [String: any Sendable] = [:], scheme: String = "",
+        context: OpenContext = .init()
+    ) async throws(Failure) -> Typed.Answer where Typed.Answer: Codable {
+        let opening: Opening = await open(route, objects: objects, scheme: scheme, context: context)
+        if let failure = opening.failure { throw failure }
+        if let answer = opening.object(as: Typed.Answer.self) { return answer }
+        do {
+            return try JSONValueDecoder().decode(Typed.Answer.self, from: opening.value ?? .null)
+        } catch {
+            throw .badField(
+                "the answer of \(opening.route ?? opening.url) is not that of \(Typed.self): \(error.words)")
+        }
+    }
+
     /// The URL that a key's pattern and these values make, with this router's dialect and converters.
     public func url(
         for key: RouteKey, _ values: [String: JSONValue] = [:], scheme: String = ""

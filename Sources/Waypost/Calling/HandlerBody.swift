@@ -75,6 +75,14 @@ enum HandlerBody<Input: Sendable, Value: Sendable>: Sendable {
         try body(input)
     }
 
+    /// One that gives something else of the same.
+    func map<Other>(_ change: @escaping @Sendable (Value) throws -> Other) -> HandlerBody<Input, Other> {
+        switch self {
+        case .immediate(let body): .immediate { try change(try body($0)) }
+        case .waiting(let body): .waiting { try change(try await body($0)) }
+        }
+    }
+
     nonisolated(nonsending) func callAsFunction(_ input: Input) async throws -> Value {
         switch self {
         case .immediate(let body): try body(input)
@@ -107,7 +115,24 @@ enum HandlerBody<Input: Sendable, Value: Sendable>: Sendable {
                 return .failure(Failure(of: error, from: start().subject))
             }
         }
+        var scope = scope
+        scope.context = context
         let limit = WorkLimit(context.deadline ?? deadline, isTimedByCaller: context.isTimedByCaller)
+        if let tracer = context.tracer {
+            let subject = start().subject
+            var result: Result<Value, Failure>?
+            await tracer.handle(subject) { [scope] in
+                let ended = await run(with: input, limit, clock: clock, scope: scope).result(
+                    of: subject, limit)
+                result = ended
+                return switch ended {
+                case .success: .ok
+                case .failure(let failure): failure.code
+                }
+            }
+            // One that awaited nothing takes no handler away.
+            if let result { return result }
+        }
         return await run(with: input, limit, clock: clock, scope: scope).result(of: start().subject, limit)
     }
 

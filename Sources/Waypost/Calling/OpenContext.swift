@@ -6,10 +6,13 @@ public struct OpenContext: Sendable {
         var caller: String?
         var deadline: Duration?
         var attempt = 1
+        var trace: String?
         var isTimedByCaller = false
         var beforeHandler: (nonisolated(nonsending) @Sendable (HandlerStart) async throws -> Void)?
         var onWait: (@Sendable (Bool) -> Void)?
+        var onProgress: (@Sendable (HandlerProgress) -> Void)?
         var typedValues: [String: JSONValue]?
+        var tracer: (any RouterTracer)?
     }
 
     private var values: Boxed<Values>?
@@ -34,6 +37,11 @@ public struct OpenContext: Sendable {
         get { values?.value.attempt ?? 1 }
         set { change { $0.attempt = newValue } }
     }
+    /// The W3C `traceparent` of the command, for what the handler asks of others; nil when it has none.
+    public var trace: String? {
+        get { values?.value.trace }
+        set { change { $0.trace = newValue } }
+    }
     /// Whether the caller ends the handler at its deadline, by cancelling the task, so that the router need not.
     var isTimedByCaller: Bool {
         get { values?.value.isTimedByCaller ?? false }
@@ -52,31 +60,50 @@ public struct OpenContext: Sendable {
         get { values?.value.onWait }
         set { change { $0.onWait = newValue } }
     }
+    /// Called with how far the handler is.
+    var onProgress: (@Sendable (HandlerProgress) -> Void)? {
+        get { values?.value.onProgress }
+        set { change { $0.onProgress = newValue } }
+    }
     /// The values of which the URL has the texts.
     var typedValues: [String: JSONValue]? {
         get { values?.value.typedValues }
         set { change { $0.typedValues = newValue } }
     }
 
+    /// Takes its parts as spans; that of the configuration unless set.
+    public var tracer: (any RouterTracer)? {
+        get { values?.value.tracer }
+        set { change { $0.tracer = newValue } }
+    }
+
+    var isTraced: Bool { values.map { $0.value.tracer != nil } ?? false }
+
     /// That of the program itself, without conditions.
     public init() {}
 
     /// A context; everything has a default.
-    public init(ref: String? = nil, caller: String? = nil, deadline: Duration? = nil, attempt: Int = 1) {
-        values = Boxed(Values(ref: ref, caller: caller, deadline: deadline, attempt: attempt))
+    public init(
+        ref: String? = nil, caller: String? = nil, deadline: Duration? = nil, attempt: Int = 1,
+        trace: String? = nil
+    ) {
+        values = Boxed(
+            Values(ref: ref, caller: caller, deadline: deadline, attempt: attempt, trace: trace))
     }
 
     /// The same with what an agent does around a handler.
     package init(
         ref: String? = nil, caller: String? = nil, deadline: Duration? = nil, attempt: Int = 1,
-        isTimedByCaller: Bool = false,
+        trace: String? = nil, isTimedByCaller: Bool = false,
         beforeHandler: (nonisolated(nonsending) @Sendable (HandlerStart) async throws -> Void)? = nil,
-        onWait: (@Sendable (Bool) -> Void)? = nil
+        onWait: (@Sendable (Bool) -> Void)? = nil,
+        onProgress: (@Sendable (HandlerProgress) -> Void)? = nil
     ) {
         values = Boxed(
             Values(
                 ref: ref, caller: caller, deadline: deadline, attempt: attempt,
-                isTimedByCaller: isTimedByCaller, beforeHandler: beforeHandler, onWait: onWait))
+                trace: trace, isTimedByCaller: isTimedByCaller, beforeHandler: beforeHandler, onWait: onWait,
+                onProgress: onProgress))
     }
 
     private mutating func change(_ body: (inout Values) -> Void) {

@@ -14,6 +14,9 @@ package struct OpenScope: Sendable {
     /// Where handlers run that wait; nil for the threads that all tasks share.
     package var executor: (any TaskExecutor)?
 
+    /// Of the handler or the method that runs.
+    var context = OpenContext()
+
     package init(executor: (any TaskExecutor)? = nil) { self.executor = executor }
 
     /// The scope within one more open or call; throws 422 `CHAIN` when that is too deep.

@@ -132,6 +132,8 @@ public struct Code: Sendable, Hashable {
     package static let equivocation = Code(409, "EQUIVOCATION", .rejected)
     /// Its time was over before it could start.
     package static let expired = Code(410, "EXPIRED", .expired)
+    /// The command is for other clients: its `when` does not hold here.
+    public static let notMeant = Code(412, "NOT_MEANT", .rejected)
     /// Larger than its limit.
     public static let tooLarge = Code(413, "TOO_LARGE", .rejected)
     /// A field is missing, of the wrong type, or out of range.
@@ -193,7 +195,7 @@ public struct Code: Sendable, Hashable {
         .ok, .badJSON, .unsigned, .badSignature, .notAllowed, .retainedCommand, .intercepted, .noRoute,
         .noService, .noMethod, .noNavigator, .noCommand, .unknownType, .deadline, .idReused, .rollback,
         .equivocation,
-        .expired,
+        .expired, .notMeant,
         .tooLarge, .badField, .cycle, .chain, .unknownKind, .clockSkew, .busy, .canceled, .handlerFailed,
         .disk, .clock,
         .outbox, .module, .switchedOff, .version, .interrupted, .connectRefused, .tls, .aclSuspected,

@@ -187,8 +187,8 @@ extension JSONParser {
         let first = at + 1
         var place = first
         var bits: UInt8 = 0
-        while place < end {
-            let byte = bytes[place]
+        // A pointer is read in place, where generic code is not specialized too.
+        while place < end, let byte = bytes.baseAddress?[place] {
             if byte == UInt8(ascii: "\"") {
                 at = place + 1
                 return try validated(

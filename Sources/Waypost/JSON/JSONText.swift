@@ -33,10 +33,12 @@ enum JSONText {
             for _ in 0..<indent { bytes.append(text: "  ") }
         }
         bytes.append(brackets.utf8Start[0])
-        for (place, element) in items.enumerated() {
+        var place = 0
+        while place < items.count {
             if place > 0 { bytes.append(UInt8(ascii: ",")) }
             beginLine(inner)
-            item(element, inner, &bytes)
+            item(items[place], inner, &bytes)
+            place += 1
         }
         beginLine(indent)
         bytes.append(brackets.utf8Start[1])
@@ -74,11 +76,13 @@ enum JSONText {
         bytes.append(UInt8(ascii: "\""))
         var text = text
         text.withUTF8 { buffer in
-            // By index: searching a slice takes several times as long where generic code is not specialized.
+            // By pointer: searching a slice takes several times as long where generic code is not specialized.
+            guard let text = buffer.baseAddress else { return }
+            let end = buffer.count
             var first = 0
             var place = 0
-            while place < buffer.count {
-                let byte = buffer[place]
+            while place < end {
+                let byte = text[place]
                 if mustEscape(byte) {
                     bytes.append(UnsafeBufferPointer(rebasing: buffer[first..<place]))
                     escape(byte, to: &bytes)

@@ -260,12 +260,13 @@ struct OpenState: Sendable {
 
     /// Follows the redirects of maps, and finds what they do to the opens of the URL to which these lead.
     private mutating func followMaps(in router: Router) -> Failure? {
-        guard !snapshot.state.plan.isEmpty else { return nil }
-        if requester == nil, !snapshot.state.plan.isPlain || !snapshot.state.plan.guards.rules.isEmpty {
+        guard snapshot.followsMaps else { return nil }
+        if requester == nil, !snapshot.mapsArePlain || snapshot.guardsPages {
             requester = RelocationRequester(snapshot.state.context, caller: call.parameters)
         }
         if let rejection = relocate(in: router) { return rejection }
-        guarding = snapshot.state.plan.guarding(url, requester, &decisions, &steps)
+        // The URL is copied for it.
+        if snapshot.guardsPages { guarding = snapshot.guarding(url, requester, &decisions, &steps) }
         return endOfSteps
     }
 

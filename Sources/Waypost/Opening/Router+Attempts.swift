@@ -38,7 +38,7 @@ extension Router {
         var request = state.request(for: matched, in: self)
         // The pages above may be guarded where this one is not.
         guard
-            interceptors.isEmpty && state.snapshot.state.plan.isEmpty
+            interceptors.isEmpty && !state.snapshot.guardsPages
                 || request.parameters[Presentation.parentsKey] == nil
         else { return nil }
         if prepare(request, &state) {
@@ -141,7 +141,7 @@ extension Router {
         guard let matched = parent.matched, let url = RouteURL(parent.url) else { return false }
         // Not those of the open's snapshot, for the parent was found in this one.
         let interceptors = snapshot.state.interceptors.filter { $0.sees(matched, url) }
-        for interceptor in [parent.gate].compactMap(\.self) + interceptors {
+        for interceptor in [parent.gate?.value].compactMap(\.self) + interceptors {
             let asked = RouteRequest(
                 url: url, requested: request.requested, route: matched.record.pattern.text,
                 parameters: parent.parameters, hops: parent.hops, context: request.context,
@@ -228,7 +228,15 @@ extension Router {
                 detail: "\(RouteURL.withoutValues(url)) waits for \(gate.name)"))
         context.onWait?(true)
         defer { context.onWait?(false) }
-        switch await gate.wait(since: seen, atMost: limit, clock: configuration.clock) {
+        var ending = TimedResult<Void>.deadline
+        if let tracer = context.tracer {
+            await tracer.wait(for: gate.name, by: interceptor.name) {
+                ending = await gate.wait(since: seen, atMost: limit, clock: configuration.clock)
+            }
+        } else {
+            ending = await gate.wait(since: seen, atMost: limit, clock: configuration.clock)
+        }
+        switch ending {
         case .finished: return nil
         case .canceled: return .failed(.canceled(RouteURL.withoutValues(url)))
         case .deadline: return tooLong()

@@ -16,6 +16,29 @@ extension Router {
         context: OpenContext = .init()
     ) async -> Opening {
         let call = PendingOpen(url: url, parameters: parameters, objects: objects, context: context)
+        guard !isTraced, !context.isTraced else { return await traced(call) }
+        return await perform(call)
+    }
+
+    /// An open within its span.
+    nonisolated(nonsending) private func traced(_ call: PendingOpen) async -> Opening {
+        var call = call
+        guard let tracer = call.context.tracer ?? configuration.tracer else { return await perform(call) }
+        call.context.tracer = tracer
+        var opening: Opening?
+        await tracer.open { [call] in
+            let ended = await perform(call)
+            opening = ended
+            return OpenTrace(route: ended.route, code: ended.code, redirects: ended.hops.count)
+        }
+        // One that awaited nothing takes no open away.
+        guard let opening else { return await perform(call) }
+        return opening
+    }
+
+    // Inlined, for each async function takes memory of the task.
+    @inline(__always)
+    nonisolated(nonsending) private func perform(_ call: PendingOpen) async -> Opening {
         switch begin(call) {
         case .ended(let opening): return opening
         case .waits(let open):

@@ -32,12 +32,6 @@ public struct Resolution: Sendable {
     public var parameters: RouteParameters
     /// Whether this is the route of a `route_fallback_url`.
     package var fellBack: Bool
-    /// The exposed method that a service URL would call.
-    package var method: MethodDescription?
-    /// The service of that method, where a call was asked for.
-    package var service: String?
-    /// What a map lets the call return in place of what the method would; nil when the method runs.
-    public var answer: JSONValue?
     /// Why nothing would be opened; nil when something would.
     public var error: Failure?
     /// Whether an open that a crash interrupted may run again.
@@ -46,7 +40,16 @@ public struct Resolution: Sendable {
     /// The route that would take the URL.
     var matched: MatchedRoute?
     /// What a map lets its opens go through.
-    var gate: Interceptor?
+    var gate: Boxed<Interceptor>?
+
+    /// What a call would run.
+    var target: Boxed<CallTarget>?
+    /// The exposed method that a call would run.
+    package var method: MethodDescription? { target?.value.found.method.description }
+    /// The service of that method.
+    package var service: String? { target?.value.service }
+    /// What a map lets the call return in place of what the method would; nil when the method runs.
+    public var answer: JSONValue? { target?.value.answer }
 
     /// The parameters that the route is known to read.
     package var declared: [RouteParameter] { matched?.record.parameters ?? [] }
@@ -209,10 +212,8 @@ extension Router {
             case .waits: break
             case .ended(let failure): resolution.error = failure
             case .goesOn(let target):
-                let method = target.found.method.description
-                (resolution.service, resolution.method) = (target.service, method)
-                resolution.answer = target.answer
-                resolution.idempotent = method.idempotent || target.answer != nil
+                resolution.target = Boxed(target)
+                resolution.idempotent = target.found.method.description.idempotent || target.answer != nil
                 resolution.error = target.found.service.module?.failure.map { Failure(.module, "\($0)") }
             }
         }
@@ -238,7 +239,7 @@ extension Router {
                 resolution.interceptors = interceptors.filter { $0.sees(matched, state.url) }.map(\.name)
             }
             if let gate = state.gate {
-                resolution.gate = gate
+                resolution.gate = Boxed(gate)
                 resolution.interceptors.insert(gate.name, at: 0)
             }
         }

@@ -76,6 +76,15 @@ public struct ValueSchema: Sendable, Hashable {
         values.isEmpty || values.contains { $0 == value.plainText }
     }
 
+    /// Whether each value of another schema is one of this, too.
+    package func takesAll(of other: ValueSchema) -> Bool {
+        (kind == nil || kind == other.kind || kind == .number && other.kind == .integer)
+            && (format == nil || format == other.format)
+            && (minimum.map { least in other.minimum.map { $0 >= least } ?? false } ?? true)
+            && (maximum.map { most in other.maximum.map { $0 <= most } ?? false } ?? true)
+            && (values.isEmpty || !other.values.isEmpty && Set(other.values).isSubset(of: values))
+    }
+
     /// The schema for people: `integer 1..99`, `red or blue`, `any value`.
     package var text: String {
         guard values.isEmpty else { return values.joined(separator: " or ") }

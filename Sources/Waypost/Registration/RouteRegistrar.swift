@@ -80,7 +80,7 @@ extension RouteRegistrar {
         parameters: [RouteParameter] = [], replacing: Bool = false, redirect: Route.Redirect? = nil,
         @_inheritActorContext handler:
             nonisolated(nonsending) @escaping @Sendable (Typed, RouteRequest) async throws -> RouteAnswer
-    ) throws(RegistrationError) -> Registered {
+    ) throws(RegistrationError) -> Registered where Typed.Answer == Void {
         let route = Route(
             type, name: name, priority: priority, kind: kind, takesDeeper: takesDeeper,
             idempotent: idempotent, jumpType: jumpType, metadata: metadata, defaults: defaults,
@@ -97,7 +97,43 @@ extension RouteRegistrar {
         parameters: [RouteParameter] = [], replacing: Bool = false, redirect: Route.Redirect? = nil,
         @_inheritActorContext handler:
             @escaping @isolated(any) @Sendable (Typed, RouteRequest) throws -> RouteAnswer
-    ) throws(RegistrationError) -> Registered {
+    ) throws(RegistrationError) -> Registered where Typed.Answer == Void {
+        let route = Route(
+            type, name: name, priority: priority, kind: kind, takesDeeper: takesDeeper,
+            idempotent: idempotent, jumpType: jumpType, metadata: metadata, defaults: defaults,
+            parameters: parameters, redirect: redirect, handler: handler)
+        return try register([route], replacing: replacing)
+    }
+
+    /// Registers a closure that gets its parameters as a value, and gives its answer as one; nil declines.
+    ///
+    ///     try router.register(TotalRoute.self) { total, request in orders[total.id]?.total }
+    @discardableResult
+    public func register<Typed: TypedRoute>(
+        _ type: Typed.Type, name: String? = nil, priority: Int = 0, kind: RouteKind = .page,
+        takesDeeper: Bool = false, idempotent: Bool = false, jumpType: JumpType? = nil,
+        metadata: [String: JSONValue] = [:], defaults: [String: JSONValue] = [:],
+        parameters: [RouteParameter] = [], replacing: Bool = false, redirect: Route.Redirect? = nil,
+        @_inheritActorContext handler:
+            nonisolated(nonsending) @escaping @Sendable (Typed, RouteRequest) async throws -> Typed.Answer?
+    ) throws(RegistrationError) -> Registered where Typed.Answer: Codable {
+        let route = Route(
+            type, name: name, priority: priority, kind: kind, takesDeeper: takesDeeper,
+            idempotent: idempotent, jumpType: jumpType, metadata: metadata, defaults: defaults,
+            parameters: parameters, redirect: redirect, handler: handler)
+        return try register([route], replacing: replacing)
+    }
+
+    /// The same for a handler without `await`.
+    @discardableResult
+    public func register<Typed: TypedRoute>(
+        _ type: Typed.Type, name: String? = nil, priority: Int = 0, kind: RouteKind = .page,
+        takesDeeper: Bool = false, idempotent: Bool = false, jumpType: JumpType? = nil,
+        metadata: [String: JSONValue] = [:], defaults: [String: JSONValue] = [:],
+        parameters: [RouteParameter] = [], replacing: Bool = false, redirect: Route.Redirect? = nil,
+        @_inheritActorContext handler:
+            @escaping @isolated(any) @Sendable (Typed, RouteRequest) throws -> Typed.Answer?
+    ) throws(RegistrationError) -> Registered where Typed.Answer: Codable {
         let route = Route(
             type, name: name, priority: priority, kind: kind, takesDeeper: takesDeeper,
             idempotent: idempotent, jumpType: jumpType, metadata: metadata, defaults: defaults,

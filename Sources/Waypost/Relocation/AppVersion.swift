@@ -136,3 +136,17 @@ struct VersionRange: Sendable {
         return both
     }
 }
+
+/// A range of versions as people write it, `>=2.1 <3`: what a list of clients is filtered by.
+package struct AppRange: Sendable {
+    private let range: VersionRange
+
+    /// Nil for what is no range.
+    package init?(_ text: String) {
+        guard let range = VersionRange(text) else { return nil }
+        self.range = range
+    }
+
+    /// Whether a version lies in it; what is no version does not.
+    package func contains(_ version: String) -> Bool { AppVersion(version).map(range.contains) ?? false }
+}

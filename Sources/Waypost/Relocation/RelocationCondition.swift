@@ -213,3 +213,29 @@ package struct RelocationCondition: Sendable {
         return share.end <= wanted.end
     }
 }
+
+extension RelocationCondition {
+    /// That of a command: which clients it is for.
+    ///
+    /// - Throws: ``Failure`` 422: what a client is decides alone, for a command has a time of its own and no parameters.
+    package init(ofCommand json: JSONValue) throws(Failure) {
+        let reader = RelocationConditionReader { (_) throws(RelocationConditionReader.Fault) in
+            throw RelocationConditionReader.Fault(reason: "when.targets is for maps")
+        }
+        do throws(RelocationConditionReader.Fault) { self = try reader.read(json) } catch {
+            throw Failure(.badField, error.reason)
+        }
+        guard after == nil, before == nil else {
+            throw Failure(
+                .badField, "when.after and when.before are for maps; a command has after and window")
+        }
+        guard share.map({ $0.draw.key == .agent }) ?? true else {
+            throw Failure(.badField, "when.share of a command goes by the agent")
+        }
+    }
+
+    /// Why it does not hold in this client; nil when it does.
+    package func refusal(in context: RelocationContext) -> String? {
+        if case .no(let reason) = answer(context) { reason } else { nil }
+    }
+}

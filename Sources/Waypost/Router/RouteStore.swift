@@ -23,6 +23,7 @@ package final class StoredRoute: Sendable {
             takesDeeper: route.takesDeeper, idempotent: route.idempotent, redirects: route.redirect != nil,
             converters: converters, metadata: route.metadata, defaults: route.defaults,
             parameters: parameters)
+        description.answer = route.answer
         description.isWhole.value = true
         return description
     }

@@ -25,6 +25,8 @@ public final class Router: RouteRegistrar, Sendable {
     }
 
     let registry: ServiceRegistry
+    /// Whether its own opens are spans; the configuration's tracer is copied to see that.
+    let isTraced: Bool
     private let current: Guarded<RouterSnapshot>
     // Writers take turns here, not under `current`: making a new table must not hold a reader.
     private let writing = Guarded<UInt64>(0)
@@ -41,6 +43,7 @@ public final class Router: RouteRegistrar, Sendable {
     public init(configuration: RouterConfiguration = .init(), services: ServiceRegistry = ServiceRegistry()) {
         self.configuration = configuration
         registry = services
+        isTraced = configuration.tracer != nil
         modules = ModuleLoader(clock: configuration.clock)
         linked = LinkedLoader(skips: !configuration.registersLinked)
         current = Guarded(RouterSnapshot(RouterState(configuration, services: services)))

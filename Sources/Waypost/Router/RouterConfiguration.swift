@@ -50,6 +50,8 @@ public struct RouterConfiguration: Sendable {
     ///
     /// ``Router/updateRelocationContext(_:)`` changes it later.
     public var relocationContext = RelocationContext()
+    /// Takes opens, handlers and waits as spans; nothing unless set.
+    public var tracer: (any RouterTracer)?
     /// The clock for deadlines.
     public var clock: any Clock<Duration>
     /// How much work checking the redirects of all maps may be.

@@ -3,20 +3,33 @@
 /// An open holds one from its beginning to its end, so it sees the old table or the new one, never a mix.
 final class RouterSnapshot: Sendable {
     let state: RouterState
+    // Of its plan.
+    let followsMaps, mapsArePlain, guardsPages: Bool
+    private let origins: RouteTable?
 
     init(_ state: RouterState) {
         self.state = state
+        (followsMaps, mapsArePlain) = (!state.plan.isEmpty, state.plan.isPlain)
+        (guardsPages, origins) = (state.plan.guards.origins != nil, state.plan.origins)
     }
 
-    // Functions of the snapshot and not of its parts, for a part is copied before one of its functions runs.
+    // Members of the snapshot and not of its parts, for a part is copied before one of its members is read.
 
     /// The redirect that takes a URL, if any; see ``RelocationPlan/hop(for:_:_:_:)``.
     func hop(
         for url: RouteURL, _ requester: RelocationRequester?, _ decisions: inout [RelocationDecision]?,
         _ steps: inout RelocationSteps
     ) -> RelocationPlan.Hop? {
-        guard state.plan.isPlain else { return state.plan.hop(for: url, requester, &decisions, &steps) }
-        return state.plan.origins?.firstMatch(url).flatMap { state.plan.plainHop($0, url) }
+        guard mapsArePlain else { return state.plan.hop(for: url, requester, &decisions, &steps) }
+        return origins?.firstMatch(url).flatMap { state.plan.plainHop($0, url) }
+    }
+
+    /// What a map does to the opens of a page; nil for nothing.
+    func guarding(
+        _ url: RouteURL, _ requester: RelocationRequester?, _ decisions: inout [RelocationDecision]?,
+        _ steps: inout RelocationSteps
+    ) -> PageGuard? {
+        state.plan.guarding(url, requester, &decisions, &steps)
     }
 
     /// Whether this build opens a scheme; see ``RouterState/allows(scheme:byName:)``.

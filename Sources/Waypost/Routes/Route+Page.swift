@@ -31,7 +31,7 @@ extension Route {
         kind: RouteKind = .page, takesDeeper: Bool = false, idempotent: Bool = true,
         jumpType: JumpType? = nil, metadata: [String: JSONValue] = [:],
         defaults: [String: JSONValue] = [:], parameters: [RouteParameter] = [], redirect: Redirect? = nil
-    ) -> Route {
+    ) -> Route where Typed.Answer == Void {
         let name = name ?? className(of: type)
         var route = Route(
             type, name: name, priority: priority, kind: kind, takesDeeper: takesDeeper,

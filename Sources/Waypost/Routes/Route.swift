@@ -93,6 +93,8 @@ public struct Route: Sendable {
     private(set) var isFurtherPath = false
     /// What its handler reads of the parameters before it runs; nil when that is not known.
     var properties: TypedProperties?
+    /// What its opens give; nil when that is not known.
+    var answer: MethodDescription.Value?
     /// What shows it; nil for a route without a screen.
     var navigator: (any Navigator)?
     /// The module that brought it.

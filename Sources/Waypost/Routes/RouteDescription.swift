@@ -22,6 +22,8 @@ public struct RouteDescription: Sendable, Hashable {
     public var defaults: [String: JSONValue]
     /// The parameters: those of the path from left to right, then others that are known.
     public var parameters: [RouteParameter]
+    /// What its opens give; nil when that is not known.
+    package var answer: MethodDescription.Value?
     /// Whether it says all there is, so that what it does not name does not hold; one by hand may leave things open.
     package var isWhole = Aside(false)
 
@@ -54,6 +56,7 @@ public struct RouteDescription: Sendable, Hashable {
         for (name, holds) in flags where holds { members[name] = true }
         if !converters.isEmpty { members["converters"] = .array(converters.map { .string($0) }) }
         if !parameters.isEmpty { members["parameters"] = .array(parameters.map(\.json)) }
+        if let answer { members["result"] = .object(answer.members) }
         for (name, values) in objects where !values.isEmpty { members[name] = .object(values) }
         return .object(members)
     }
@@ -90,5 +93,6 @@ extension Route {
             defaults: description.defaults, parameters: description.parameters,
             redirect: description.redirects ? redirect : nil,
             handler: handler)
+        answer = description.answer
     }
 }

@@ -38,6 +38,15 @@ public struct RouteRequest: Sendable {
     /// The text after the `#`, decoded.
     public var fragment: String? { url.fragment }
 
+    /// Says how far the handler is: the sender of the command learns it, at most once a second.
+    ///
+    /// - Parameters:
+    ///   - fraction: From 0 to 1.
+    ///   - text: What it does, for people; cut at 256 bytes.
+    public func progress(_ fraction: Double, _ text: String? = nil) {
+        context.onProgress?(HandlerProgress(fraction, text))
+    }
+
     /// A service that was registered at the router under its type: what a handler depends on.
     ///
     ///     router.services.register(Orders.self) { try Orders(path: "orders.db") }

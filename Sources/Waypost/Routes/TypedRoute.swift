@@ -11,7 +11,20 @@
 ///     let url = try OrderRoute(id: 4).url    // myapp://orders/4
 ///
 /// A property with the name of a placeholder stands in the path, the others in the query.
+///
+/// With an ``Answer`` its opens give a value, as the call of a method does:
+///
+///     struct TotalRoute: TypedRoute {
+///         typealias Answer = Int
+///         static let key: RouteKey = "myapp://orders/:id/total"
+///         var id: Int
+///     }
+///
+///     try router.register(TotalRoute.self) { total, request in orders[total.id]?.total }
+///     let total = try await router.open(TotalRoute(id: 4))
 public protocol TypedRoute: Codable, Sendable {
+    /// What an open of it gives, as contracts have it; what it gives is not known in advance unless declared.
+    associatedtype Answer: Sendable = Void
     /// The URLs that it takes.
     static var key: RouteKey { get }
 }
@@ -29,14 +42,12 @@ extension Route {
         parameters: [RouteParameter] = [], redirect: Redirect? = nil,
         @_inheritActorContext handler:
             nonisolated(nonsending) @escaping @Sendable (Typed, RouteRequest) async throws -> RouteAnswer
-    ) {
+    ) where Typed.Answer == Void {
         self.init(
-            Typed.key, name: name ?? Self.className(of: type), priority: priority, kind: kind,
-            takesDeeper: takesDeeper, idempotent: idempotent, jumpType: jumpType, metadata: metadata,
-            defaults: defaults, parameters: parameters + RouteParameter.properties(of: type),
-            redirect: redirect,
-            handler: { try await handler(try $0.parameters.decode(type), $0) })
-        properties = TypedProperties(of: type, key: Typed.key)
+            typed: type, name: name, priority: priority, kind: kind, takesDeeper: takesDeeper,
+            idempotent: idempotent, jumpType: jumpType, metadata: metadata, defaults: defaults,
+            parameters: parameters, redirect: redirect,
+            work: .waiting { try await handler(try $0.parameters.decode(type), $0) })
     }
 
     /// The same for a handler without `await`.
@@ -47,13 +58,68 @@ extension Route {
         parameters: [RouteParameter] = [], redirect: Redirect? = nil,
         @_inheritActorContext handler:
             @escaping @isolated(any) @Sendable (Typed, RouteRequest) throws -> RouteAnswer
+    ) where Typed.Answer == Void {
+        self.init(
+            typed: type, name: name, priority: priority, kind: kind, takesDeeper: takesDeeper,
+            idempotent: idempotent, jumpType: jumpType, metadata: metadata, defaults: defaults,
+            parameters: parameters, redirect: redirect,
+            work: HandlerBody(handler) { try $0.parameters.decode(type) })
+    }
+
+    /// A route whose handler gets its parameters as a value, and gives its answer as one; nil declines, and the next
+    /// route that takes the URL is tried.
+    public init<Typed: TypedRoute>(
+        _ type: Typed.Type, name: String? = nil, priority: Int = 0, kind: RouteKind = .page,
+        takesDeeper: Bool = false, idempotent: Bool = false, jumpType: JumpType? = nil,
+        metadata: [String: JSONValue] = [:], defaults: [String: JSONValue] = [:],
+        parameters: [RouteParameter] = [], redirect: Redirect? = nil,
+        @_inheritActorContext handler:
+            nonisolated(nonsending) @escaping @Sendable (Typed, RouteRequest) async throws -> Typed.Answer?
+    ) where Typed.Answer: Codable {
+        self.init(
+            typed: type, name: name, priority: priority, kind: kind, takesDeeper: takesDeeper,
+            idempotent: idempotent, jumpType: jumpType, metadata: metadata, defaults: defaults,
+            parameters: parameters, redirect: redirect,
+            work: .waiting { try RouteAnswer(await handler(try $0.parameters.decode(type), $0)) })
+        answer = MethodDescription.Value(of: Typed.Answer.self)
+    }
+
+    /// The same for a handler without `await`.
+    public init<Typed: TypedRoute>(
+        _ type: Typed.Type, name: String? = nil, priority: Int = 0, kind: RouteKind = .page,
+        takesDeeper: Bool = false, idempotent: Bool = false, jumpType: JumpType? = nil,
+        metadata: [String: JSONValue] = [:], defaults: [String: JSONValue] = [:],
+        parameters: [RouteParameter] = [], redirect: Redirect? = nil,
+        @_inheritActorContext handler:
+            @escaping @isolated(any) @Sendable (Typed, RouteRequest) throws -> Typed.Answer?
+    ) where Typed.Answer: Codable {
+        self.init(
+            typed: type, name: name, priority: priority, kind: kind, takesDeeper: takesDeeper,
+            idempotent: idempotent, jumpType: jumpType, metadata: metadata, defaults: defaults,
+            parameters: parameters, redirect: redirect,
+            work: HandlerBody(handler) { try $0.parameters.decode(type) }.map { try RouteAnswer($0) })
+        answer = MethodDescription.Value(of: Typed.Answer.self)
+    }
+
+    private init<Typed: TypedRoute>(
+        typed type: Typed.Type, name: String?, priority: Int, kind: RouteKind, takesDeeper: Bool,
+        idempotent: Bool, jumpType: JumpType?, metadata: [String: JSONValue],
+        defaults: [String: JSONValue], parameters: [RouteParameter], redirect: Redirect?,
+        work: HandlerBody<RouteRequest, RouteAnswer>
     ) {
         self.init(
             Typed.key, name: name ?? Self.className(of: type), priority: priority, kind: kind,
             takesDeeper: takesDeeper, idempotent: idempotent, jumpType: jumpType, metadata: metadata,
             defaults: defaults, parameters: parameters + RouteParameter.properties(of: type),
-            redirect: redirect, work: HandlerBody(handler) { try $0.parameters.decode(type) })
+            redirect: redirect, work: work)
         properties = TypedProperties(of: type, key: Typed.key)
+    }
+}
+
+extension RouteAnswer {
+    /// The value, as it is for callers in this process and as JSON for all; one that is absent declines.
+    fileprivate init<Answer: Encodable & Sendable>(_ answer: Answer?) throws {
+        self = try answer.map { .opened(try JSONValue(encoding: $0), object: $0) } ?? .pass
     }
 }
 

@@ -97,17 +97,21 @@ final class ExposedMethod: Sendable {
         var result: ServiceResultType
         var context: OpenContext
         /// The service, when it had to be made elsewhere.
-        var made: (any Sendable)?
+        var made: Boxed<any Sendable>?
 
         func service<Service>() throws -> Service {
-            if let made = made as? Service { return made }
-            return try registry.instance(of: Service.self, from: entry, on: nil)
+            guard let made else { return try registry.instance(of: Service.self, from: entry, on: nil) }
+            // With `as?`, the type of an optional service would be looked up each time.
+            switch made.value {
+            case let service as Service: return service
+            default: throw Failure.handlerFailed("\(entry?.name ?? "what was made") is not a \(Service.self)")
+            }
         }
 
         /// The call with the service, which was made on the actor of its factory.
         func making(_ entry: ServiceEntry, on actor: isolated any Actor) async throws -> Self {
             var call = self
-            call.made = try registry.instance(from: entry, on: actor)
+            call.made = Boxed(try registry.instance(from: entry, on: actor))
             return call
         }
     }

@@ -130,3 +130,19 @@ public struct ServiceEvent: Sendable, Hashable {
     /// Whether this is TheRouter's log type 1.
     public var isError: Bool { kind == .threw }
 }
+
+extension MethodDescription.Value {
+    /// `{"swiftType","type",…,"optional"}`.
+    package var members: [String: JSONValue] {
+        var members = schema.members
+        members["swiftType"] = .string(type)
+        if isOptional { members["optional"] = true }
+        return members
+    }
+
+    package init(_ json: JSONValue) {
+        self.init(
+            type: json["swiftType"]?.stringValue ?? "", schema: ValueSchema(json.objectValue ?? [:]),
+            isOptional: json["optional"] == true)
+    }
+}

@@ -208,16 +208,19 @@ extension ServiceRegistry {
         let deadline = context.deadline ?? deadline
         var (service, method) = (service, method)
         let outcome: CallOutcome
-        var target = await findWhenLoaded(service, method, deadline).map {
-            CallTarget(service: service, found: $0)
-        }
+        var (found, answer) = (await findWhenLoaded(service, method, deadline), JSONValue?.none)
         let isGuarded = isGuarded.load(ordering: .acquiring)
-        if isGuarded { target = await follow(target, source, deadline) }
-        switch target {
-        case .success(let target):
-            let (found, callable) = target.found
-            (service, method) = (target.service, found.description.name)
-            if let mistake = source.mistake(about: found.description, of: service) {
+        if isGuarded, case .success(let first) = found {
+            switch await follow(CallTarget(service: service, found: first), source, deadline) {
+            case .success(let target):
+                (service, found, answer) = (target.service, .success(target.found), target.answer)
+            case .failure(let failure): found = .failure(failure)
+            }
+        }
+        switch consume found {
+        case .success((let found, let callable)):
+            method = found.description.name
+            if source.answer != nil, let mistake = source.mistake(about: found.description, of: service) {
                 outcome = .failed(mistake)
                 break
             }
@@ -228,18 +231,18 @@ extension ServiceRegistry {
             notify(
                 ServiceEvent(
                     kind: .called, service: service, method: method, ref: context.ref, detail: "", code: .ok))
-            if let answer = target.answer {
+            if let answer {
                 outcome = .returned(result.form(of: answer))
                 break
             }
             let entry = found.service.flatMap { self.entry(of: $0, exposedBy: callable) }
-            let answer = await found.work(from: entry).call(
+            let result = await found.work(from: entry).call(
                 with: ExposedMethod.Call(
                     registry: self, entry: entry, source: source, result: result, context: context),
                 HandlerStart(
                     isIdempotent: found.description.idempotent, subject: "\(service).\(method)"),
                 context, within: deadline, clock: clock, scope: scope)
-            outcome = CallOutcome(answer)
+            outcome = CallOutcome(result)
         case .failure(let failure): outcome = .failed(failure)
         }
         notify(ServiceEvent(outcome, of: service, method, context.ref))
@@ -253,9 +256,8 @@ extension ServiceRegistry {
 
     /// What a call runs after maps, where that may have to wait for modules.
     nonisolated(nonsending) private func follow(
-        _ target: Result<CallTarget, Failure>, _ source: ArgumentSource, _ deadline: Duration?
+        _ first: CallTarget, _ source: ArgumentSource, _ deadline: Duration?
     ) async -> Result<CallTarget, Failure> {
-        guard case .success(let first) = target else { return target }
         var (decisions, mayWait) = ([RelocationDecision]?.none, true)
         while true {
             switch follow(first, source, mayWait: mayWait, &decisions) {

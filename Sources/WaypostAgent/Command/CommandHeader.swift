@@ -9,6 +9,12 @@ struct CommandHeader: Sendable {
     var lane = Command.defaultLane
     /// When the command must have been started, in milliseconds since 1970.
     var expires: Int64
+    /// When it may begin; nil for at once.
+    var schedule: CommandSchedule?
+    /// When that is next, by the wall clock at its arrival; nil where it was not looked for.
+    var opening: Range<Int64>?
+    /// Which clients it is for; nil for all.
+    var condition: RelocationCondition?
     /// Rises per sender; nil when the sender does not count.
     var sequence: Int64?
     /// Probable mistakes in an accepted command; for people.
@@ -22,6 +28,9 @@ struct CommandHeader: Sendable {
         // User code may run, which must wait for no other and hold up none: a name that no sender can use.
         lane = command.operation.kind == .resolve ? "/\(command.id)" : command.lane
         expires = command.expires
+        schedule = command.schedule
+        // It was read before.
+        condition = command.when.flatMap { try? RelocationCondition(ofCommand: $0) }
         sequence = command.sequence
         warnings = command.warnings
     }
@@ -29,7 +38,7 @@ struct CommandHeader: Sendable {
 
 extension Command.Operation {
     /// An operation without what it needs.
-    enum Kind: Sendable {
+    enum Kind: String, Sendable {
         case open, call, navigate, cancel, failures, inspect, log, maps, replay, resolve, ping
     }
 

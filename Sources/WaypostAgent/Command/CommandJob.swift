@@ -2,6 +2,7 @@ import MQTTLink
 import Synchronization
 import Waypost
 import WaypostMessages
+import WaypostSpans
 
 /// A command that waits or runs; it is stored, or will be.
 ///
@@ -30,6 +31,10 @@ final class CommandJob: Sendable {
     private let lease: DecodedSpace.Lease?
     /// When it must have been started, on the monotonic clock, in milliseconds.
     let startBy: Int64
+    /// When its turn must have come: when its window closes, or as ``startBy``.
+    let turnBy: Int64
+    /// Whether it waits for its time, and is on disk as scheduled.
+    let isScheduled: Bool
     /// Which start this is, from 1: the agent may have ended while an earlier one ran.
     let attempt: Int
     /// Whether the agent did not stop cleanly before this: the command may be one that ends it.
@@ -37,6 +42,12 @@ final class CommandJob: Sendable {
 
     var id: String { header.id }
     var lane: String { header.lane }
+    /// Whether it came from a program of this machine, and its reply goes there.
+    var isLocal: Bool { sender == Self.localSender }
+    /// Who those are of; no client of the broker can be it.
+    static let localSender = "local"
+    /// The command in reports.
+    var reference: CommandReference { CommandReference(id: id, trace: address.trace) }
     /// Nil until it is decoded.
     var operation: Command.Operation? { if case .decoded(let operation) = content { operation } else { nil } }
     /// How it ends without being run; nil for what has to run.
@@ -44,8 +55,8 @@ final class CommandJob: Sendable {
 
     init(
         sequence: Int64, sender: String, address: ReplyAddress, header: CommandHeader, payload: [UInt8] = [],
-        _ content: Content, lease: DecodedSpace.Lease? = nil, startBy: Int64, attempt: Int = 1,
-        isSuspect: Bool = false
+        _ content: Content, lease: DecodedSpace.Lease? = nil, startBy: Int64, turnBy: Int64? = nil,
+        isScheduled: Bool = false, attempt: Int = 1, isSuspect: Bool = false
     ) {
         self.sequence = sequence
         self.sender = sender
@@ -55,8 +66,27 @@ final class CommandJob: Sendable {
         self.content = content
         self.lease = lease
         self.startBy = startBy
+        self.turnBy = min(turnBy ?? startBy, startBy)
+        self.isScheduled = isScheduled
         self.attempt = attempt
         self.isSuspect = isSuspect
+    }
+
+    /// The same command with the agent's place in its trace, where it has one.
+    func within(_ trace: TraceCarrier?) -> CommandJob {
+        CommandJob(
+            sequence: sequence, sender: sender, address: address.within(trace), header: header,
+            payload: payload,
+            content, lease: lease, startBy: startBy, turnBy: turnBy, isScheduled: isScheduled,
+            attempt: attempt,
+            isSuspect: isSuspect)
+    }
+
+    /// The same command once its time has come.
+    func due(startBy: Int64, turnBy: Int64) -> CommandJob {
+        CommandJob(
+            sequence: sequence, sender: sender, address: address, header: header, payload: payload, content,
+            startBy: startBy, turnBy: turnBy, attempt: attempt, isSuspect: isSuspect)
     }
 
     /// Decodes what it asks for.
@@ -120,6 +150,10 @@ final class ReceivedCommand: Sendable {
 
     var topic: String { key.topic }
     var id: String { key.id }
+    /// Whether it is stored as one that waits for its time.
+    let isScheduled: Bool
+    /// The command in reports.
+    var reference: CommandReference { CommandReference(id: id, trace: address.trace) }
 
     init(
         _ message: MQTTMessage, from sender: String, id: String, content: [UInt8], address: ReplyAddress,
@@ -137,6 +171,7 @@ final class ReceivedCommand: Sendable {
         self.lease = lease
         self.rejection = rejection
         expires = (try? header.get().expires) ?? now
+        isScheduled = ((try? header.get())?.opening?.lowerBound ?? now) > now
         self.isStoredFirst = isStoredFirst
         self.earlierStarts = earlierStarts
     }
@@ -144,10 +179,15 @@ final class ReceivedCommand: Sendable {
     /// Its job, once it has a row.
     ///
     /// - Parameters:
+    ///   - given: Where its reply goes; as it came unless given.
     ///   - attempts: after so many starts it is not run again.
     ///   - monotonic: the time of `now` on the monotonic clock.
-    func job(_ sequence: Int64, attempts: Int, at now: Int64, _ monotonic: Int64) -> CommandJob {
-        switch header {
+    func job(
+        _ sequence: Int64, address given: ReplyAddress? = nil, attempts: Int, at now: Int64,
+        _ monotonic: Int64
+    ) -> CommandJob {
+        let address = given ?? address
+        return switch header {
         case .failure(let rejection):
             CommandJob(
                 sequence: sequence, sender: sender, address: address,
@@ -158,8 +198,10 @@ final class ReceivedCommand: Sendable {
                 sequence: sequence, sender: sender, address: address, header: header, payload: payload,
                 earlierStarts >= attempts
                     ? .ended(.interrupted(after: earlierStarts))
-                    : operation.map(CommandJob.Content.decoded) ?? .encoded,
-                lease: lease, startBy: monotonic + (header.expires - now), attempt: earlierStarts + 1)
+                    : isScheduled ? .encoded : operation.map(CommandJob.Content.decoded) ?? .encoded,
+                lease: isScheduled ? nil : lease, startBy: monotonic + (header.expires - now),
+                turnBy: header.opening.map { monotonic + ($0.upperBound - now) }, isScheduled: isScheduled,
+                attempt: earlierStarts + 1)
         }
     }
 }
@@ -192,4 +234,6 @@ struct CommandProgress: Sendable, Equatable {
     var runningSince: Int64?
     /// Since when a gate holds it; nil when none does.
     var heldSince: Int64?
+    /// When it begins, where it waits for its time and that is known; by the wall clock.
+    var due: Int64?
 }

@@ -20,6 +20,12 @@ package struct CommandResult: Sendable {
     package static let expired = CommandResult(
         code: .expired, detail: "expired before it could start", origin: .intake)
 
+    /// Why a command ends whose time does not come before it expires.
+    static let notOpen = CommandResult(
+        code: .expired, detail: "expired before its time came: see after and window", origin: .intake)
+
+    static let canceledWaiting = CommandResult(code: .canceled, detail: "canceled while it waited")
+
     static let canceled = CommandResult(code: .canceled, detail: "canceled while it ran")
 
     static func late(after deadline: Int64) -> CommandResult {
@@ -43,7 +49,7 @@ package struct CommandResult: Sendable {
     }
 
     /// A command that its sender canceled is answered, and is no failure.
-    package var isFailure: Bool { code != .ok && code != .canceled }
+    package var isFailure: Bool { ![.ok, .canceled, .notMeant].contains(code) }
 }
 
 extension CommandResult {

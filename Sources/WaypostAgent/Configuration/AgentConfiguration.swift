@@ -1,4 +1,5 @@
 public import MQTTLink
+public import Tracing
 public import Waypost
 import WaypostMessages
 
@@ -8,6 +9,9 @@ public struct AgentConfiguration: Sendable {
     public var agent: String
     /// The groups it is in, beside `all`; their maps lie over each other in this order.
     public var groups: [String]
+    /// Whether ``groups`` are all, whatever the release role writes into the agent's document of groups; false unless
+    /// set.
+    public var keepsOwnGroups: Bool
     /// What the conditions of maps ask about this client; what the router knows unless set.
     public var client: ClientFacts
     /// The first levels of every topic; `waypost/v1` unless set.
@@ -45,6 +49,13 @@ public struct AgentConfiguration: Sendable {
     public var mapExpiry: MapExpiry
     /// How often health is published; 30 s unless set, ± 10 %.
     public var healthInterval: Duration
+    /// Makes a newer certificate when the one in use is due: it writes ``CertificateFiles/newCertificate``, and a key of its own
+    /// before; nil, the default, takes those that somebody else puts there.
+    ///
+    /// What is there is tried on a connection of its own, and takes the place of the one in use only after that.
+    public var renewCertificate: (@Sendable (CertificateFiles) async throws -> Void)?
+    /// After which part of its life a certificate is due, in percent; 66 unless set.
+    public var renewAfter: Int
     /// The QoS of the subscriptions to the topics of groups, 0 or 1; 1 unless set.
     ///
     /// 0 is for a broker that delivers them wrongly at QoS 1, a cluster of NATS before 2.14; what is sent to a group while
@@ -52,11 +63,14 @@ public struct AgentConfiguration: Sendable {
     public var groupQoS: Int
     /// How long a stop may take; 10 s unless set.
     public var stopWithin: Duration
+    /// Gets a span of each command; the tracer of `InstrumentationSystem` when the agent is made, unless set.
+    public var tracer: (any Tracer)?
 
     /// A configuration with the defaults for what is not named.
     public init(agent: String, groups: [String] = [], stateDirectory: String, link: MQTTLinkConfiguration) {
         self.agent = agent
         self.groups = groups
+        keepsOwnGroups = false
         client = ClientFacts()
         root = "waypost/v1"
         self.stateDirectory = stateDirectory
@@ -70,6 +84,8 @@ public struct AgentConfiguration: Sendable {
         trust = MapTrust()
         mapExpiry = .keep
         healthInterval = .seconds(30)
+        renewCertificate = nil
+        renewAfter = 66
         groupQoS = 1
         stopWithin = .seconds(10)
     }
@@ -116,7 +132,7 @@ extension AgentConfiguration {
         guard Name.isValid(agent) else {
             throw fault("agent", agent, "must be 1 to 64 characters of A-Z a-z 0-9 _ -")
         }
-        for group in groups where !Name.isValid(group) || group == "all" {
+        for group in groups where !Name.isGroup(group) {
             throw fault("group", group, "must be 1 to 64 characters of A-Z a-z 0-9 _ -, and not all")
         }
         if let fault = client.fault { throw AgentConfigurationError(description: fault) }

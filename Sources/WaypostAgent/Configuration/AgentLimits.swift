@@ -1,4 +1,5 @@
 public import Waypost
+import WaypostMessages
 
 /// Every limit of the agent, with its default and its reason; health shows all of them.
 ///
@@ -65,6 +66,16 @@ public struct AgentLimits: Sendable, Hashable {
 
     /// Commands that wait or run at one time, over all lanes; more are refused with 429 `BUSY`.
     public var waitingCommands = 10_000
+    /// Commands that came before their time and have not ended; more are refused with 429 `BUSY`.
+    ///
+    /// One sender may have ``senderShare`` of it.
+    public var scheduledCommands = 1_000
+    /// How long after its arrival a command may begin at the latest, in seconds: a later `exp` is brought down to it; a day
+    /// unless set, and up to 30.
+    ///
+    /// What is sent while the agent is away reaches it only where the broker keeps its session as long: see
+    /// `MQTTLinkConfiguration.sessionExpiry`.
+    public var commandLife = 86_400
     /// Bytes of the commands that wait or run at one time; more are refused with 429 `BUSY`.
     ///
     /// That is what they take in memory: a command is decoded when its turn comes.
@@ -126,6 +137,11 @@ public struct AgentLimits: Sendable, Hashable {
     public var volatileBytes = 8 * 1024 * 1024
     /// Messages at QoS 1 that the broker has not acknowledged yet; the broker's receive maximum lowers it.
     public var inFlight = 200
+
+    /// ``commandLife`` in milliseconds.
+    var commandLifeMilliseconds: Int64 {
+        min(max(0, Int64(clamping: commandLife)), Command.longestLifetime / 1_000) * 1_000
+    }
 
     /// The defaults.
     public init() {}

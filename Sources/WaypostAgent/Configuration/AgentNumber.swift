@@ -22,6 +22,8 @@ package struct AgentNumber: Sendable {
         case limit(any WritableKeyPath<AgentConfiguration, Int> & Sendable)
         case duration(any WritableKeyPath<AgentConfiguration, Duration> & Sendable)
         case word(any WritableKeyPath<AgentConfiguration, UInt32> & Sendable)
+        /// One of the limits that health shows, too.
+        case wordLimit(any WritableKeyPath<AgentConfiguration, UInt32> & Sendable)
     }
 
     private init(
@@ -36,10 +38,10 @@ package struct AgentNumber: Sendable {
         self.value = value
         let words = name.split(separator: "-")
         healthName =
-            if case .limit = value {
+            switch value {
+            case .limit, .wordLimit:
                 words.dropFirst().reduce("\(words[0])") { $0 + $1.prefix(1).uppercased() + $1.dropFirst() }
-            } else {
-                nil
+            case .number, .duration, .word: nil
             }
     }
 
@@ -48,7 +50,7 @@ package struct AgentNumber: Sendable {
         switch value {
         case .number(let path), .limit(let path): configuration[keyPath: path]
         case .duration(let path): Int(clamping: configuration[keyPath: path].components.seconds)
-        case .word(let path): Int(clamping: configuration[keyPath: path])
+        case .word(let path), .wordLimit(let path): Int(clamping: configuration[keyPath: path])
         }
     }
 
@@ -57,7 +59,8 @@ package struct AgentNumber: Sendable {
         switch value {
         case .number(let path), .limit(let path): configuration[keyPath: path] = number
         case .duration(let path): configuration[keyPath: path] = .seconds(number)
-        case .word(let path): configuration[keyPath: path] = UInt32(clamping: number)
+        case .word(let path), .wordLimit(let path):
+            configuration[keyPath: path] = UInt32(clamping: number)
         }
     }
 
@@ -79,12 +82,19 @@ package struct AgentNumber: Sendable {
             "How long the broker waits before it publishes that the agent is lost, with MQTT 5; 0 is not at all.",
             0...3_600, unit: "seconds", .word(\.link.willDelay)),
         AgentNumber(
+            "session-expiry",
+            "How long the broker keeps what is sent to the agent while it is away, with MQTT 5; its own limit may be lower.",
+            3_600...2_592_000, unit: "seconds", .wordLimit(\.link.sessionExpiry)),
+        AgentNumber(
             "group-qos",
             "The QoS of what is sent to groups; 0 is for a cluster of NATS before 2.14, which cuts such topics at 1.",
             0...1, .number(\.groupQoS)),
         AgentNumber(
             "health-interval", "Time between two health documents, plus or minus 10 %.", 1...86_400,
             unit: "seconds", .duration(\.healthInterval)),
+        AgentNumber(
+            "renew-after", "After which part of its life the agent's certificate is due, see renew.", 1...99,
+            unit: "percent", .number(\.renewAfter)),
         AgentNumber(
             "stop-within", "The longest time a stop may take.", 1...300, unit: "seconds",
             .duration(\.stopWithin)),
@@ -124,6 +134,14 @@ package struct AgentNumber: Sendable {
         AgentNumber(
             "waiting-commands", "Commands that wait or run at the same time; more are refused with 429 BUSY.",
             1...1_000_000, .limit(\.limits.waitingCommands)),
+        AgentNumber(
+            "scheduled-commands",
+            "Commands that came before their time, see after and window, and have not ended; more are refused with 429 BUSY.",
+            0...1_000_000, .limit(\.limits.scheduledCommands)),
+        AgentNumber(
+            "command-life",
+            "The longest time from a command's arrival to its begin; a later exp is brought down to it.",
+            60...2_592_000, unit: "seconds", .limit(\.limits.commandLife)),
         AgentNumber(
             "waiting-bytes",
             "Bytes of the commands that wait or run at the same time; more are refused with 429 BUSY.",

@@ -106,6 +106,10 @@ package struct AgentSetting: Sendable {
             "The application protocol for TLS, where several share a port: x-amzn-mqtt-ca at AWS IoT Core on 443.",
             reload: .reconnect),
         AgentSetting(
+            "proxy", .text("url"),
+            "A SOCKS5 proxy through which brokers are reached: socks5://user:password@proxy.example:1080.",
+            note: "Through it MQTT 3.1.1 is spoken.", differs: differ(\.link.proxy)),
+        AgentSetting(
             "mqtt", .choice("version", ["5", "3.1.1", "auto"]), "The MQTT version: 5, 3.1.1 or auto.",
             standard: "auto, 5 first", differs: differ(\.link.protocolVersion)),
     ]
@@ -113,11 +117,17 @@ package struct AgentSetting: Sendable {
     /// What else is no number with a range.
     package static let others: [AgentSetting] = [
         AgentSetting(
-            "agent", .text("id"), "The agent's name, as it appears in topics.", differs: differ(\.agent)),
+            "agent", .text("id"),
+            "The agent's name, as it appears in topics; %m is the machine's id, %H the host's name, %i WAYPOST_INSTANCE.",
+            differs: differ(\.agent)),
         AgentSetting(
             "group", .list("group"),
             "A group that the agent belongs to; may be repeated. Every agent is in the group all.",
             differs: differ(\.groups)),
+        AgentSetting(
+            "own-groups", .flag,
+            "The agent is in the groups of its own settings alone: what waypost groups writes is refused.",
+            differs: differ(\.keepsOwnGroups)),
         AgentSetting(
             "build", .text("version"), "The version of the app, for conditions of maps: 2.4.1.",
             differs: differ(\.client.build)),
@@ -171,8 +181,22 @@ package struct AgentSetting: Sendable {
             "A key whose values are masked in everything the agent publishes, like those of password and token; may be repeated.",
             differs: differ(\.redactedKeys)),
         AgentSetting(
+            "renew", .list("word"),
+            "The program that makes a newer certificate when the one in use is due; each argument in a --renew of its own.",
+            note: "It writes CERT-FILE.new, and KEY-FILE.new if the key is another."),
+        AgentSetting(
             "metrics", .text("host:port"),
             "Serve counters and timers as Prometheus text at http://HOST:PORT/metrics."),
+        AgentSetting(
+            "local-port", .integer,
+            "A port of the loopback for a page of this machine's browser: it may POST commands to /command.",
+            note: "It needs --local-token-file, and --local-origin for pages."),
+        AgentSetting(
+            "local-token-file", .file("file", extensions: []),
+            "A file whose first line is the token that such a page sends, of 16 characters and more."),
+        AgentSetting(
+            "local-origin", .list("origin"),
+            "The origin of a page that may use --local-port: https://kiosk.example. May be repeated."),
     ]
 }
 

@@ -311,7 +311,8 @@ extension Reply {
         Reply(
             id: reply.id, code: .tooLarge, milliseconds: reply.milliseconds, attempt: reply.attempt,
             at: reply.at,
-            detail: "the command ended with \(reply.code), and its reply has \(bytes) bytes; \(reason)")
+            detail: "the command ended with \(reply.code), and its reply has \(bytes) bytes; \(reason)",
+            trace: reply.trace)
     }
 }
 
@@ -321,6 +322,7 @@ extension EndedCommand {
         Reply(
             id: job.id, code: result.code, result: result.value, milliseconds: milliseconds,
             attempt: job.attempt, at: now, detail: result.detail?.cut(to: Reporter.maximumDetail),
-            nearest: result.nearest, payload: result.payload, warnings: job.header.warnings)
+            nearest: result.nearest, payload: result.payload, warnings: job.header.warnings,
+            trace: job.address.trace)
     }
 }

@@ -45,7 +45,7 @@ final class Outbox: Sendable {
     /// A stored message that the disk has changed.
     enum Damaged: Sendable {
         /// The reply to a command; the row has another one now, unless its id is damaged as well.
-        case reply(sequence: Int64, id: String?, sender: String?)
+        case reply(sequence: Int64, command: CommandReference?, sender: String?)
         /// A failure report.
         case report(sequence: Int64)
     }
@@ -336,16 +336,16 @@ final class Outbox: Sendable {
             switch record.damage {
             case nil: break
             case .reply?:
-                record.reply = Reply.damaged(id: record.id, attempt: record.attempt, at: clock.wall())
-                    .encoded()
+                record.reply = Reply.damaged(record, at: clock.wall()).encoded()
                 try transaction.replaceReply(record.sequence, with: record.reply ?? [])
                 found.damaged.append(
                     .reply(
-                        sequence: record.sequence, id: record.id,
+                        sequence: record.sequence,
+                        command: CommandReference(id: record.id, trace: record.trace),
                         sender: topics.sender(ofCommandOn: record.topic)))
             case .row?, .payload?:
                 try transaction.setAside(command: record.sequence)
-                found.damaged.append(.reply(sequence: record.sequence, id: nil, sender: nil))
+                found.damaged.append(.reply(sequence: record.sequence, command: nil, sender: nil))
                 continue
             }
             guard !topic.isEmpty, let reply = record.reply else { continue }
@@ -361,10 +361,11 @@ final class Outbox: Sendable {
 
 extension Reply {
     /// What a sender gets instead of a reply that the disk has changed.
-    fileprivate static func damaged(id: String, attempt: Int, at now: Int64) -> Reply {
+    fileprivate static func damaged(_ record: InboxRecord, at now: Int64) -> Reply {
         Reply(
-            id: id, code: .interrupted, attempt: attempt, at: now,
+            id: record.id, code: .interrupted, attempt: record.attempt, at: now,
             detail:
-                "the command ended, and its stored reply was damaged on the disk: how it ended is not known")
+                "the command ended, and its stored reply was damaged on the disk: how it ended is not known",
+            trace: record.trace)
     }
 }

@@ -20,8 +20,14 @@ final class CommandExecutor: Sendable {
         var flush: @Sendable () async -> Bool
         /// Commits the results of commands that the calling thread ran for ``handlers``.
         var commitGathered: @Sendable () -> Void
-        /// The sender learns that the work will take longer.
+        /// The sender learns that the work will take longer, or when the command begins.
         var accepted: @Sendable (CommandJob) -> Void
+        /// The sender learns how far the work is.
+        var progressed: @Sendable (CommandJob, HandlerProgress) -> Void
+        /// Does the work of a command within its span; nil without a tracer.
+        var spans: CommandSpans?
+        /// Whether the wall clock can be trusted.
+        var isClockCorrect: @Sendable (_ now: Int64) -> Bool
     }
 
     /// The agent stops before a step of a command could be committed.
@@ -38,6 +44,8 @@ final class CommandExecutor: Sendable {
         /// Answers that wait for their time.
         var later = 0
         var isTicking = false
+        /// When it is looked next whose time has come, on the monotonic clock; nil when nothing waits for its time.
+        var nextLook: Int64?
         var isStopping = false
     }
 
@@ -72,7 +80,7 @@ final class CommandExecutor: Sendable {
             State(
                 queues: LaneQueues(
                     deadline: limits.handlerDeadline.milliseconds, runningBytes: limits.runningBytes,
-                    share: limits.senderShare)))
+                    share: limits.senderShare, zone: clock.zone)))
         self.handlers = handlers
         self.runner = runner
         self.clock = clock
@@ -81,6 +89,11 @@ final class CommandExecutor: Sendable {
 
     /// Commands that wait or run at this moment; intake refuses more than the limit.
     var waiting: Int { count.load(ordering: .relaxed) }
+
+    /// How many of them wait for their time, and when the next one begins, in milliseconds since 1970.
+    var scheduled: (count: Int, next: Int64?) {
+        state.withLock { ($0.queues.scheduled.count, $0.queues.scheduled.next) }
+    }
 
     /// Answers to pings that wait for their time of the spread.
     var waitingAnswers: Int { state.withLock(\.later) }
@@ -99,7 +112,12 @@ final class CommandExecutor: Sendable {
         guard !jobs.isEmpty else { return }
         let now = clock.monotonic()
         // What needs no lane must not have expired either.
-        let atOnce = jobs.map { $0.end ?? (now < $0.startBy ? runner.runAtOnce($0) : .expired) }
+        let atOnce = jobs.map { job -> CommandResult? in
+            if let end = job.end { return end }
+            // By the wall clock, once that can be trusted.
+            guard !job.isScheduled else { return nil }
+            return now < job.startBy ? runner.runAtOnce(job) : .expired
+        }
         change { state in
             for (job, result) in zip(jobs, atOnce) {
                 // What comes at a stop runs at the next start, unless it ends without being run.
@@ -119,6 +137,7 @@ final class CommandExecutor: Sendable {
             }
         }
         tickWhileBusy()
+        lookLater()
     }
 
     /// A whole fleet is asked at once: each answers at some time of the spread.
@@ -181,7 +200,7 @@ final class CommandExecutor: Sendable {
     private func change<Result>(_ body: (inout State) -> Result) -> Result {
         state.withLock { state in
             let result = body(&state)
-            count.store(state.queues.count, ordering: .relaxed)
+            count.store(state.queues.all, ordering: .relaxed)
             return result
         }
     }
@@ -196,8 +215,11 @@ final class CommandExecutor: Sendable {
             case .run(let job): start(job)
             case .commitHeld(let job): commitHeld(job)
             case .commitEnd(let job): commitEnd(job)
+            case .commitDue(let jobs): commitDue(jobs)
+            case .commitPutOff(let job): commitPutOff(job)
             case .cancelTask(let sequence): cancel(state.withLock { $0.tasks[sequence] })
-            case .sendAccepted(let job): connections.accepted(job)
+            case .sendAccepted(let job): sendAccepted(job)
+            case .sendProgress(let job, let progress): connections.progressed(job, progress)
             case .end: break
             }
         }
@@ -232,15 +254,24 @@ final class CommandExecutor: Sendable {
         var turn = 0
         state.withLock { $0.queues.began(first.sequence) }
         while let job = next {
-            let result = await runner.run(
-                job, beforeHandler: { try await self.beforeHandler(of: job, $0) },
-                onWait: { self.held(job, $0) })
+            let result: CommandResult
+            if let spans = connections.spans {
+                result = await spans.around(job.sequence) { await run(job, tracer: spans.router) }
+            } else {
+                result = await run(job)
+            }
             FaultPoint.afterHandler.reached()
             next = finished(job, result)
             turn += 1
             if turn % Self.commandsPerTurn == 0 { await Task.yield() }
         }
         closeWhenDone()
+    }
+
+    private func run(_ job: CommandJob, tracer: RouterSpans? = nil) async -> CommandResult {
+        await runner.run(
+            job, tracer: tracer, beforeHandler: { try await self.beforeHandler(of: job, $0) },
+            onWait: { self.held(job, $0) }, onProgress: { self.progressed(job, $0) })
     }
 
     /// Called when a handler is about to run, now that the router knows which.
@@ -303,6 +334,12 @@ final class CommandExecutor: Sendable {
         if mustEnd { withUnsafeCurrentTask { $0?.cancel() } }
     }
 
+    /// A handler says how far it is, from any thread and as often as it likes.
+    private func progressed(_ job: CommandJob, _ progress: HandlerProgress) {
+        let now = clock.monotonic()
+        act(on: change { $0.queues.progressed(job.sequence, progress, at: now) }, isFree: false)
+    }
+
     /// Ends a command; returns the next of its lane when the same task may run it.
     private func finished(_ job: CommandJob, _ result: CommandResult) -> CommandJob? {
         let now = clock.monotonic()
@@ -361,6 +398,71 @@ final class CommandExecutor: Sendable {
         act(on: actions)
         closeWhenDone()
         return goesOn
+    }
+
+    // MARK: Commands that wait for their time
+
+    /// Looks at the clock again when the next one begins, or in a few seconds: it may be set meanwhile.
+    private func lookLater() {
+        let (wall, now) = (clock.wall(), clock.monotonic())
+        let isCorrect = connections.isClockCorrect(wall)
+        let look = state.withLock { state -> (pause: Int64, at: Int64)? in
+            guard !state.isStopping, state.queues.scheduled.count > 0,
+                let pause = state.queues.scheduled.pause(at: wall, isClockCorrect: isCorrect)
+            else { return nil }
+            let at = now + pause
+            guard state.nextLook.map({ at < $0 }) ?? true else { return nil }
+            state.nextLook = at
+            return (pause, at)
+        }
+        guard let look else { return }
+        _ = TimerThread.shared.call(after: .milliseconds(look.pause)) {
+            AgentThreads.start { [self] in
+                // An earlier look has taken its place.
+                guard state.withLock({ $0.nextLook == look.at }) else { return }
+                lookAtClock()
+            }
+        }
+    }
+
+    /// Begins with the commands whose time has come, and ends those that have expired.
+    func lookAtClock() {
+        let now = clock.wall()
+        let isCorrect = connections.isClockCorrect(now)
+        act(
+            on: change { state in
+                state.nextLook = nil
+                return isCorrect && !state.isStopping ? state.queues.timeCame(at: now) : []
+            })
+        lookLater()
+    }
+
+    /// That a command begins later is said once it is on disk.
+    private func sendAccepted(_ job: CommandJob) {
+        guard job.isScheduled else { return connections.accepted(job) }
+        AgentThreads.start { [self] in if await connections.flush() { connections.accepted(job) } }
+    }
+
+    /// A command is one of its lane only when it is on disk that its time has come.
+    private func commitDue(_ jobs: [CommandJob]) {
+        AgentThreads.start { [self] in
+            for job in jobs {
+                guard await connections.commit(.due, job) else { return }
+                FaultPoint.afterDue.reached()
+                let (wall, now) = (clock.wall(), clock.monotonic())
+                act(on: change { $0.isStopping ? [] : $0.queues.dueCommitted(job.sequence, at: wall, now) })
+                tickWhileBusy()
+            }
+            lookAtClock()
+        }
+    }
+
+    private func commitPutOff(_ job: CommandJob) {
+        AgentThreads.start { [self] in
+            guard await connections.commit(.scheduled, job) else { return }
+            change { $0.queues.putOffCommitted(job.sequence) }
+            lookAtClock()
+        }
     }
 
     private func closeWhenDone() {

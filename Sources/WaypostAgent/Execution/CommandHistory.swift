@@ -17,7 +17,7 @@ struct CommandHistory: Sendable {
     /// The agent's name, for queries.
     let agent: String
     /// Those to whom a command may have been sent: the agent and its groups.
-    let audiences: [Audience]
+    let audiences: @Sendable () -> [Audience]
     /// The most bytes that a reply may have now.
     let maximumBytes: @Sendable () -> Int
 
@@ -47,11 +47,37 @@ struct CommandHistory: Sendable {
         _ id: String, of sender: String, _ progress: @Sendable (_ sequence: Int64) -> CommandProgress?
     ) -> CommandResult {
         result { transaction in
-            let timelines = try audiences.compactMap { audience in
+            let timelines = try audiences().compactMap { audience in
                 try transaction.timeline(topic: topics.command(to: audience, from: sender), id: id)
                     .map { $0.json(to: audience, $0.reply == nil ? progress($0.sequence) : nil) }
             }
             return .ok(["commands": .array(timelines)])
+        }
+    }
+
+    /// The commands of `sender` without a result, the oldest first: as many as one page has, and how many others there are.
+    ///
+    /// - Parameters:
+    ///   - own: The row of the one that asks.
+    ///   - progress: what the command of a row does at this moment.
+    func pending(
+        of sender: String, besides own: Int64,
+        _ progress: @Sendable (_ sequence: Int64) -> CommandProgress?
+    ) -> CommandResult {
+        let bytes = pageBytes
+        let receivers = Dictionary(
+            audiences().map { (topics.command(to: $0, from: sender), $0) }, uniquingKeysWith: { $1 })
+        return result { transaction in
+            var commands: [JSONValue] = []
+            var (size, more) = (0, 0)
+            try transaction.eachPending(on: receivers.keys.sorted()) { topic, id, timeline in
+                guard timeline.sequence != own, let receiver = receivers[topic] else { return }
+                guard more == 0 else { return more += 1 }
+                let json = timeline.json(to: receiver, progress(timeline.sequence), id: id)
+                size += json.serialized().count + 1
+                if size <= bytes { commands.append(json) } else { more += 1 }
+            }
+            return .ok(["commands": .array(commands), "more": .int(Int64(more))])
         }
     }
 
@@ -75,12 +101,16 @@ extension Reply {
 }
 
 extension CommandTimeline {
-    fileprivate func json(to audience: Audience, _ progress: CommandProgress?) -> JSONValue {
+    /// - Parameter id: The command's, where the question does not name it.
+    fileprivate func json(
+        to audience: Audience, _ progress: CommandProgress?, id: String? = nil
+    ) -> JSONValue {
         func number(_ number: Int64?) -> JSONValue { number.map { .int($0) } ?? .null }
-        return [
+        var members: [String: JSONValue] = [
             "to": .string(audience.description), "state": .string(state.rawValue),
             "attempt": .int(Int64(progress?.attempt ?? attempt)),
             "running": number(progress?.runningSince), "held": number(progress?.heldSince),
+            "due": number(progress?.due),
             "ahead": number(progress?.ahead.map(Int64.init)),
             "received": .int(received), "expires": .int(expires), "started": number(started ?? reply?.began),
             "ended": number(reply?.at), "acknowledged": number(acknowledged),
@@ -88,5 +118,7 @@ extension CommandTimeline {
             "name": reply.map { .string($0.code.name) } ?? .null,
             "detail": reply?.detail.map { .string($0) } ?? .null,
         ]
+        if let id { members["id"] = .string(id) }
+        return .object(members)
     }
 }

@@ -69,6 +69,9 @@ final class CommandRunner: Sendable {
         case .failures(let request): return history.failures(request, at: clock.wall())
         case .inspect(let target, let sender):
             let progress = agentCommands.withLock { $0 }?.progress
+            guard let target else {
+                return history.pending(of: sender ?? job.sender, besides: job.sequence) { progress?($0) }
+            }
             return history.commands(target, of: sender ?? job.sender) { progress?($0) }
         case .log(let level, let tag, let milliseconds):
             let override = LevelOverride(
@@ -80,8 +83,13 @@ final class CommandRunner: Sendable {
 
     /// Runs an open, a call, a move or a resolve; the executor ends it at its deadline.
     func run(
-        _ job: CommandJob, beforeHandler: @escaping BeforeHandler, onWait: @escaping @Sendable (Bool) -> Void
+        _ job: CommandJob, tracer: (any RouterTracer)? = nil, beforeHandler: @escaping BeforeHandler,
+        onWait: @escaping @Sendable (Bool) -> Void,
+        onProgress: @escaping @Sendable (HandlerProgress) -> Void
     ) async -> CommandResult {
+        if job.end == nil, let reason = job.header.condition?.refusal(in: router.relocationContext) {
+            return CommandResult(Failure(.notMeant, reason), origin: .agent)
+        }
         let operation: Command.Operation
         switch job.content {
         case .decoded(let decoded): operation = decoded
@@ -93,15 +101,24 @@ final class CommandRunner: Sendable {
                 return CommandResult(error, origin: .intake)
             }
         }
-        let context = OpenContext(
-            ref: job.id, caller: job.sender, attempt: job.attempt, isTimedByCaller: true,
-            beforeHandler: beforeHandler, onWait: onWait)
+        var context = OpenContext(
+            ref: job.id, caller: job.sender, attempt: job.attempt, trace: job.address.trace,
+            isTimedByCaller: true, beforeHandler: beforeHandler, onWait: onWait, onProgress: onProgress)
+        if let tracer { context.tracer = tracer }
         switch operation {
         case .open, .call, .navigate: break
         case .resolve(let request): return resolve(request, for: job.sender)
         case .cancel, .failures, .inspect, .log, .maps, .replay, .ping:
             return runAtOnce(operation, for: job) ?? .ok()
         }
+        // Costs nothing where there is no trace.
+        guard context.trace != nil else { return await run(operation, context) }
+        return await CommandReference.$current.withValue(job.reference) { [context] in
+            await run(operation, context)
+        }
+    }
+
+    private func run(_ operation: Command.Operation, _ context: OpenContext) async -> CommandResult {
         guard let scope else { return await router.run(operation, context) }
         var result = CommandResult(
             Failure(.handlerFailed, "what runs around handlers did not await its operation"), origin: .agent)

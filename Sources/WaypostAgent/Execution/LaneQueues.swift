@@ -19,14 +19,22 @@ struct LaneQueues: Sendable {
         case commitHeld(CommandJob)
         /// It has to be on disk that the command has ended; ``LaneQueues/endCommitted(_:at:)`` follows.
         case commitEnd(CommandJob)
+        /// It has to be on disk that their time has come, one after another; ``LaneQueues/dueCommitted(_:at:_:)`` follows
+        /// for each.
+        case commitDue([CommandJob])
+        /// It has to be on disk that it waits for its time again; ``LaneQueues/putOffCommitted(_:)`` follows.
+        case commitPutOff(CommandJob)
         case cancelTask(sequence: Int64)
         case sendAccepted(CommandJob)
+        case sendProgress(CommandJob, HandlerProgress)
         /// The command has come to its end without, or after, having run.
         case end(EndedCommand)
     }
 
     /// How long work may take before the sender learns that it was accepted, in milliseconds.
     static let acceptedAfter: Int64 = 500
+    /// How long after one message about how far a command is the next may follow, in milliseconds.
+    static let progressPause: Int64 = 1_000
 
     private struct Running {
         var job: CommandJob
@@ -44,6 +52,9 @@ struct LaneQueues: Sendable {
         var hasBegun = false
         var isAccepted = false
         var isCanceled = false
+        /// How far it is, where its sender does not know that yet, and when it was told last.
+        var progress: HandlerProgress?
+        var progressSent: Int64?
     }
 
     /// A lane that a command occupies; there is none without one.
@@ -59,20 +70,30 @@ struct LaneQueues: Sendable {
     private var space: RunningSpace
     /// Commands that wait for space while they occupy their lanes, by sender.
     private var pending: [String: Deque<CommandJob>] = [:]
+    /// Those whose time is still to come.
+    private(set) var scheduled: ScheduledCommands
 
-    /// Commands that wait or run.
+    /// Commands of lanes that wait or run.
     private(set) var count = 0
 
     /// - Parameters:
     ///   - deadline: how long a handler may run, in milliseconds.
     ///   - runningBytes: as in ``AgentLimits``.
     ///   - share: of one sender, in per cent.
-    init(deadline: Int64 = 10_000, runningBytes: Int = .max, share: Int = 100) {
+    ///   - zone: the agent's.
+    init(
+        deadline: Int64 = 10_000, runningBytes: Int = .max, share: Int = 100,
+        zone: @escaping LocalZone.Offset = LocalZone.system
+    ) {
         self.deadline = deadline
+        scheduled = ScheduledCommands(zone: zone)
         space = RunningSpace(limit: runningBytes, share: share)
     }
 
+    /// Whether no lane has a command.
     var isIdle: Bool { count == 0 }
+    /// All without a result.
+    var all: Int { count + scheduled.count }
 
     /// Whether all that is counted waits or runs.
     ///
@@ -87,14 +108,16 @@ struct LaneQueues: Sendable {
 
     mutating func admitted(_ job: CommandJob, at now: Int64) -> [Action] {
         defer { assert(isConsistent) }
+        guard !job.isScheduled else {
+            scheduled.admitted(job)
+            // Its sender learns when it begins; after a restart it has.
+            return job.header.opening == nil ? [] : [.sendAccepted(job)]
+        }
         count += 1
         let lane = job.lane
         guard let place = lanes.index(forKey: lane) else {
             let action = run(job, at: now)
-            if case .end? = action {
-            } else {
-                lanes[lane] = Lane(occupant: job.sequence)
-            }
+            if action?.hasLeft != true { lanes[lane] = Lane(occupant: job.sequence) }
             return action.map { [$0] } ?? []
         }
         lanes.values[place].waiting.append(job)
@@ -180,6 +203,23 @@ struct LaneQueues: Sendable {
     /// The commands that interceptors hold.
     var held: [Int64] { running.filter { $0.value.isHeld }.map(\.key) }
 
+    /// A handler says how far it is; the newest that its sender has not heard follows when it may.
+    mutating func progressed(_ sequence: Int64, _ progress: HandlerProgress, at now: Int64) -> [Action] {
+        defer { assert(isConsistent) }
+        guard let index = running.index(forKey: sequence) else { return [] }
+        running.values[index].progress = progress
+        return sendProgress(sequence, at: now).map { [$0] } ?? []
+    }
+
+    private mutating func sendProgress(_ sequence: Int64, at now: Int64) -> Action? {
+        guard let index = running.index(forKey: sequence), let progress = running.values[index].progress,
+            running.values[index].progressSent.map({ now - $0 >= Self.progressPause }) ?? true
+        else { return nil }
+        running.values[index].progress = nil
+        running.values[index].progressSent = now
+        return .sendProgress(running.values[index].job, progress)
+    }
+
     private mutating func resumeDeadline(of sequence: Int64, at now: Int64) {
         guard let index = running.index(forKey: sequence), let since = running.values[index].waitingSince
         else { return }
@@ -224,6 +264,9 @@ struct LaneQueues: Sendable {
             return CommandProgress(
                 attempt: lane.waiting[place].attempt, ahead: place + 1)
         }
+        if let (job, due) = scheduled.due(sequence) {
+            return CommandProgress(attempt: job.attempt, due: due)
+        }
         return pending.values.lazy.flatMap(\.self).first { $0.sequence == sequence }.map {
             CommandProgress(attempt: $0.attempt)
         }
@@ -244,7 +287,7 @@ struct LaneQueues: Sendable {
         while let next = lanes.values[place].waiting.popFirst() {
             let action = run(next, at: now)
             if let action { actions.append(action) }
-            if case .end? = action { continue }
+            if action?.hasLeft == true { continue }
             lanes.values[place].occupant = next.sequence
             return
         }
@@ -257,9 +300,11 @@ struct LaneQueues: Sendable {
         _ = removeRunning(sequence)
     }
 
-    /// Starts a command, or ends one that has expired; nil when it waits for space.
+    /// Starts a command, or takes out one whose time is over; nil when it waits for space.
+    ///
+    /// The window says when it begins: what an interceptor or a gate holds then goes on as long as it has not expired.
     private mutating func run(_ job: CommandJob, at now: Int64) -> Action? {
-        guard now < job.startBy else { return expire(job) }
+        guard now < job.turnBy else { return timeIsOver(for: job, at: now) }
         // In order of arrival, as far as they are of one sender.
         guard pending[job.sender] == nil, space.fits(job.payload.count, of: job.sender) else {
             pending[job.sender, default: []].append(job)
@@ -298,10 +343,37 @@ struct LaneQueues: Sendable {
         return Array(jobs.filter(isOne))
     }
 
-    private mutating func expire(_ job: CommandJob) -> Action {
+    /// A command did not get its turn in time: it has expired, or waits for its window to open again.
+    private mutating func timeIsOver(for job: CommandJob, at now: Int64) -> Action {
         count -= 1
-        return .end(EndedCommand(job: job, result: .expired))
+        guard now < job.startBy else { return .end(EndedCommand(job: job, result: .expired)) }
+        scheduled.putOff(job)
+        return .commitPutOff(job)
     }
+
+    // MARK: Commands that wait for their time
+
+    /// The wall clock is at `now`, and can be trusted.
+    mutating func timeCame(at now: Int64) -> [Action] {
+        defer { assert(isConsistent) }
+        let (due, expired) = scheduled.timeCame(at: now)
+        return expired.map { .end(EndedCommand(job: $0, result: .notOpen)) }
+            + (due.isEmpty ? [] : [.commitDue(due)])
+    }
+
+    /// It is on disk that a command's time has come: it is one of its lane, unless its window has closed by now.
+    mutating func dueCommitted(_ sequence: Int64, at now: Int64, _ monotonic: Int64) -> [Action] {
+        defer { assert(isConsistent) }
+        guard let (job, isOpen) = scheduled.dueCommitted(sequence, at: now, monotonic) else { return [] }
+        guard isOpen else {
+            scheduled.putOff(job)
+            return [.commitPutOff(job)]
+        }
+        return admitted(job, at: monotonic)
+    }
+
+    /// It is on disk that a command waits for its time again.
+    mutating func putOffCommitted(_ sequence: Int64) { scheduled.putOffCommitted(sequence) }
 
     // MARK: Canceling
 
@@ -350,8 +422,11 @@ struct LaneQueues: Sendable {
             runPending(at: now, &actions)
             return (.waiting, actions)
         }
+        if let job = scheduled.cancel(id: id, by: sender) {
+            return (.waiting, [.end(EndedCommand(job: job, result: .canceledWaiting))])
+        }
         let isForeign =
-            running.values.contains { $0.job.id == id }
+            scheduled.contains(id: id) || running.values.contains { $0.job.id == id }
             || lanes.values.contains { $0.waiting.contains { $0.id == id } }
             || pending.values.contains { $0.contains { $0.id == id } }
         return (isForeign ? .foreign : .unknown, [])
@@ -359,8 +434,7 @@ struct LaneQueues: Sendable {
 
     private mutating func canceledWaiting(_ job: CommandJob) -> Action {
         count -= 1
-        let result = CommandResult(code: .canceled, detail: "canceled while it waited")
-        return .end(EndedCommand(job: job, result: result))
+        return .end(EndedCommand(job: job, result: .canceledWaiting))
     }
 
     // MARK: Time
@@ -385,13 +459,18 @@ struct LaneQueues: Sendable {
             running[sequence]?.isAccepted = true
             actions.append(.sendAccepted(entry.job))
         }
-        for (name, lane) in lanes where lane.waiting.contains(where: { now >= $0.startBy }) {
-            for job in lane.waiting where now >= job.startBy { actions.append(expire(job)) }
-            lanes[name]?.waiting.removeAll { now >= $0.startBy }
+        for (sequence, entry) in running where entry.progress != nil {
+            if let action = sendProgress(sequence, at: now) { actions.append(action) }
+        }
+        for (name, lane) in lanes where lane.waiting.contains(where: { now >= $0.turnBy }) {
+            for job in lane.waiting where now >= job.turnBy {
+                actions.append(timeIsOver(for: job, at: now))
+            }
+            lanes[name]?.waiting.removeAll { now >= $0.turnBy }
         }
         for sender in pending.keys {
-            for job in removePending(of: sender, where: { now >= $0.startBy }) {
-                actions.append(expire(job))
+            for job in removePending(of: sender, where: { now >= $0.turnBy }) {
+                actions.append(timeIsOver(for: job, at: now))
                 leave(job, at: now, &actions)
             }
         }
@@ -408,6 +487,7 @@ struct LaneQueues: Sendable {
         }
         count -= pending.values.reduce(0) { $0 + $1.count }
         pending = [:]
+        scheduled.stopped()
     }
 
     /// Gives up the space for more than there are now.
@@ -416,5 +496,15 @@ struct LaneQueues: Sendable {
         if lanes.isEmpty { lanes = [:] }
         if running.isEmpty { running = [:] }
         space.releaseMemory()
+    }
+}
+
+extension LaneQueues.Action {
+    /// Whether the command has left its lane without having run.
+    fileprivate var hasLeft: Bool {
+        switch self {
+        case .end, .commitPutOff: true
+        case .run, .commitHeld, .commitEnd, .commitDue, .cancelTask, .sendAccepted, .sendProgress: false
+        }
     }
 }

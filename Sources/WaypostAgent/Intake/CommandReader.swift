@@ -7,7 +7,11 @@ struct CommandReader: Sendable {
     /// What was read; the command itself may be one that is stored and answered without being run.
     struct Read {
         var id: String
+        /// Its `traceparent`: the field, and where there is none the property.
         var trace: String?
+        var traceState: String?
+        /// Whether something stands there that is none, and is ignored.
+        var hasBadTrace: Bool
         var header: Result<CommandHeader, Failure>
         /// What it asks for; nil when that can't be read.
         var operation: Command.Operation?
@@ -23,6 +27,7 @@ struct CommandReader: Sendable {
     let limits: AgentLimits
     let trusted: TrustedKeys
     let mustBeSigned: Bool
+    var zone: LocalZone.Offset = LocalZone.system
 
     /// - Parameter isStored: no signature is checked of what is not going to be stored.
     /// - Throws: ``Failure`` for what can't be answered: too long, no JSON, without an id.
@@ -39,20 +44,33 @@ struct CommandReader: Sendable {
             isStored
             ? try CommandPayload(
                 message.payload, limits: limits.json, trusted: trusted, mustBeSigned: mustBeSigned,
-                for: audience, from: sender, arrival: isClockCorrect ? now : nil)
+                for: audience, from: sender, arrival: isClockCorrect ? now : nil,
+                keptFor: limits.commandLifeMilliseconds)
             : try CommandPayload(stored: message.payload, limits: limits.json)
         let id = try Command.id(in: payload.fields)
         let decoded = Result { () throws(Failure) in
-            try Command(id: id, fields: payload.fields, arrival: now)
+            try Command(
+                id: id, fields: payload.fields, arrival: now, keptFor: limits.commandLifeMilliseconds)
         }
         let operation = try? decoded.get().operation
         let header = Result { () throws(Failure) in
             let command = try decoded.get()
             try check(command, at: now, isClockCorrect: isClockCorrect)
-            return CommandHeader(command)
+            var header = CommandHeader(command)
+            header.opening = try opening(of: command, at: now)
+            return header
         }
+        // The state belongs to the trace beside which it stands.
+        let isInside = payload.fields["trace"] != nil
+        let given = payload.fields["trace"] ?? message.property(TraceParent.property)
+        let trace = TraceParent.valid(given?.stringValue)
+        let givenState =
+            isInside ? payload.fields[TraceState.property] : message.property(TraceState.property)
+        let traceState = trace == nil ? nil : TraceState.valid(givenState?.stringValue)
+        let isBad = given != nil && trace == nil || trace != nil && givenState != nil && traceState == nil
         return Read(
-            id: id, trace: payload.fields["trace"]?.stringValue, header: header, operation: operation,
+            id: id, trace: trace, traceState: traceState, hasBadTrace: isBad, header: header,
+            operation: operation,
             content: Command.content(of: payload.fields, operation), fault: payload.fault)
     }
 
@@ -78,12 +96,24 @@ struct CommandReader: Sendable {
             ? Failure(.busy, "\(limits.waitingCommands) commands are already waiting") : nil
     }
 
+    /// When a command may begin; nil for one that may begin at once.
+    private func opening(of command: Command, at now: Int64) throws(Failure) -> Range<Int64>? {
+        guard let schedule = command.schedule else { return nil }
+        guard let opening = schedule.opening(from: now, until: command.expires, zone) else {
+            throw Failure(
+                .badField,
+                "its time does not come before it expires at \(Timestamp.rfc3339(command.expires)): see after and window"
+            )
+        }
+        return opening
+    }
+
     private func check(_ command: Command, at now: Int64, isClockCorrect: Bool) throws(Failure) {
-        guard isClockCorrect || !command.hasAbsoluteExpiry else {
+        guard isClockCorrect || !command.hasAbsoluteExpiry && command.schedule == nil else {
             // A signature holds only until a time.
             let advice =
-                mustBeSigned
-                ? "set it: a signed command has an exp"
+                mustBeSigned || command.schedule != nil
+                ? "set it: \(mustBeSigned ? "a signed command has an exp" : "after and window go by it")"
                 : "set it, or send the command with a ttl instead of exp"
             throw Failure(.clock, "the agent's clock is wrong; \(advice)")
         }
@@ -92,5 +122,13 @@ struct CommandReader: Sendable {
             throw Failure(
                 .clockSkew, "the sender's clock is \(TimeText.span(at - now)) ahead of the agent's")
         }
+    }
+}
+
+extension MQTTMessage {
+    /// A user property; an empty text, which is no trace, when there are several of the name.
+    fileprivate func property(_ name: String) -> JSONValue? {
+        let values = properties.user.filter { $0.name == name }.map(\.value)
+        return values.count > 1 ? "" : values.first.map { .string($0) }
     }
 }

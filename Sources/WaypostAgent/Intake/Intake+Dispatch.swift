@@ -23,6 +23,7 @@ extension Intake {
         for (command, finding) in zip(commands, found) {
             switch finding {
             case .new(let sequence):
+                spans?.received(command, sequence)
                 new.append(newCommand(command, sequence, at: now))
                 isStoredFirst = isStoredFirst || command.isStoredFirst
             case .duplicate(let sequence, .some): repeated.append(sequence)
@@ -37,6 +38,7 @@ extension Intake {
             } catch {
                 // The link is dropped for it, and that is logged with the reason.
                 ledger.notCommitted(new.compactMap(\.sequence))
+                spans?.forget(new.compactMap(\.sequence))
                 return false
             }
             FaultPoint.afterStore.reached()
@@ -45,13 +47,19 @@ extension Intake {
         return true
     }
 
+    /// Where its reply goes, with the agent's place in its trace, where there is a tracer.
+    private func address(of command: ReceivedCommand, _ sequence: Int64) -> ReplyAddress {
+        command.address.within(spans?.trace(of: sequence))
+    }
+
     private func newCommand(_ command: ReceivedCommand, _ sequence: Int64, at now: Int64) -> NewCommand {
         NewCommand(
             sequence: sequence, topic: command.topic, id: command.id, digest: command.digest.bytes,
-            payload: command.payload, correlation: command.address.correlation, trace: command.address.trace,
+            payload: command.payload, correlation: command.address.correlation,
+            trace: address(of: command, sequence).trace,
             received: now, expires: command.expires,
             keepUntil: max(now + Self.minimumRecognition, command.expires + Command.recognitionAfterExpiry),
-            earlierStarts: command.earlierStarts)
+            earlierStarts: command.earlierStarts, isScheduled: command.isScheduled)
     }
 
     /// The job of a command that is new; any other is answered here.
@@ -63,12 +71,12 @@ extension Intake {
         case .duplicate(let sequence, let reply):
             // Without a reply there is one once the command has ended.
             state.withLock { $0.repeated() }
-            reporter.log(.debug, "Intake", "repeated \(command.id); not run again", ref: command.id)
+            reporter.log(.debug, "Intake", "repeated \(command.id); not run again", of: command.reference)
             if let reply { connections.repeatReply(sequence, reply, command.address) }
         case .conflict, .damaged, .rejected:
             finding.refusal(command.id).map { answer($0, to: command) }
         case .noSpace(let refusal):
-            let audiences = [Audience.agent(agent)] + groups.map(Audience.group)
+            let audiences = [Audience.agent(agent)] + groups.audiences
             answer(ledger.failure(refusal, command.sender, sentTo: audiences), to: command)
         }
         return nil
@@ -77,7 +85,8 @@ extension Intake {
     /// The job of a command that is stored or will be.
     private func job(of received: ReceivedCommand, _ sequence: Int64, at now: Int64) -> CommandJob {
         let monotonic = clock.monotonic()
-        let job = received.job(sequence, attempts: limits.attempts, at: now, monotonic)
+        let job = received.job(
+            sequence, address: address(of: received, sequence), attempts: limits.attempts, at: now, monotonic)
         guard case .success(let header) = received.header else {
             state.withLock { $0.rejected() }
             return job
@@ -89,7 +98,7 @@ extension Intake {
             if let last {
                 reporter.failed(
                     .sequenceGap, "seq of \(received.sender) went from \(last) to \(sequence)", in: .intake,
-                    ref: header.id, sender: received.sender)
+                    of: received.reference, sender: received.sender)
             }
         }
         return job
@@ -105,7 +114,7 @@ extension Intake {
         // Too many commands are one failure of their sender, not one for each command.
         let isOfSender = [.busy, .outbox, .disk].contains(rejection.code)
         reporter.failed(
-            rejection.code, rejection.detail, in: .intake, ref: isOfSender ? nil : command.id,
+            rejection.code, rejection.detail, in: .intake, of: isOfSender ? nil : command.reference,
             sender: command.sender)
     }
 }

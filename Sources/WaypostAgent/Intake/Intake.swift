@@ -45,7 +45,7 @@ final class Intake: Sendable {
     static let minimumRecognition: Int64 = 15 * 60_000
 
     let agent: String
-    let groups: Set<String>
+    let groups: AgentGroups
     let topics: Topics
     let limits: AgentLimits
     private let reader: CommandReader
@@ -60,17 +60,23 @@ final class Intake: Sendable {
     private let hasOwn = Atomic(false)
     private let decodedSpace = DecodedSpace()
 
+    /// Nil without a tracer.
+    let spans: CommandSpans?
+
     init(
-        _ configuration: AgentConfiguration, topics: Topics, clock: AgentClock, clockMonitor: ClockMonitor,
-        store: Store, ledger: CommandLedger, reporter: Reporter, connections: Connections
+        _ configuration: AgentConfiguration, groups: AgentGroups, topics: Topics, clock: AgentClock,
+        clockMonitor: ClockMonitor, store: Store, ledger: CommandLedger, reporter: Reporter,
+        spans: CommandSpans?,
+        connections: Connections
     ) {
+        self.spans = spans
         agent = configuration.agent
-        groups = Set(configuration.groups + ["all"])
+        self.groups = groups
         self.topics = topics
         limits = configuration.limits
         reader = CommandReader(
             limits: limits, trusted: configuration.trust.keys,
-            mustBeSigned: configuration.trust.coversCommands)
+            mustBeSigned: configuration.trust.coversCommands, zone: clock.zone)
         self.clock = clock
         self.clockMonitor = clockMonitor
         self.store = store
@@ -139,19 +145,31 @@ final class Intake: Sendable {
             let topic = last.topic
             switch topic.flatMap({ isAddressedToUs($0.audience) ? $0 : nil }) {
             case .command(_, agent)? where connections.isSelfTest(message.payload): break
+            case .command(_, CommandJob.localSender)?:
+                let admission = arrival(of: message, from: CommandJob.localSender).admission
+                let name = CommandJob.localSender
+                reject(
+                    Failure(
+                        .notAllowed,
+                        "no client of the broker is \(name): so programs of the agent's machine are called"),
+                    of: name, admission)
             case .command(let audience, let sender)?:
                 if case .agent = audience { hasOwn.store(true, ordering: .relaxed) }
                 if let command = read(message, for: audience, from: sender, repliesTo: last.replies, at: now)
                 {
                     commands.append(command)
                 }
-            case .map?, .patch?, .candidate?, .rollout?:
+            case .map?, .patch?, .candidate?, .rollout?, .groups?:
                 // In the order of arrival: commands that came before a map are taken before it.
                 guard let topic, dispatch(&commands, at: now), apply(message, to: topic, at: now) else {
                     return false
                 }
             case .echo?: connections.echoReceived(message.payload)
             case nil where connections.documentReceived(message): break
+            case nil where hasLeft(last.topic):
+                reporter.log(
+                    .info, "Intake",
+                    "\(message.topic.quoted) is of a group that the agent has left; it is not taken")
             case nil:
                 let admission = arrival(of: message, from: "").admission
                 let name = message.topic.quoted
@@ -197,8 +215,14 @@ final class Intake: Sendable {
     private func isAddressedToUs(_ audience: Audience) -> Bool {
         switch audience {
         case .agent(let name): name == agent
-        case .group(let name): groups.contains(name)
+        case .group: groups.audiences.contains(audience)
         }
+    }
+
+    /// What was on its way when the agent left a group is no one's fault.
+    private func hasLeft(_ topic: InboundTopic?) -> Bool {
+        guard case .group(let name)? = topic?.audience else { return false }
+        return groups.current.left.contains(name)
     }
 
     private func apply(_ message: MQTTMessage, to topic: InboundTopic, at now: Int64) -> Bool {
@@ -208,6 +232,7 @@ final class Intake: Sendable {
             case .patch: MapRecord.patchLayer
             case .candidate: MapRecord.candidateKey(of: group)
             case .rollout: MapRecord.controlKey(of: group)
+            case .groups: MapRecord.groupsKey
             default: group
             }
         return connections.applyMap(message, layer, topic.audience, now)
@@ -233,13 +258,15 @@ final class Intake: Sendable {
             let read = try reader.read(
                 message, for: audience, from: sender, isStored: admission == .within, at: now,
                 isClockCorrect: clockMonitor.isCorrect(at: now))
+            if read.hasBadTrace { state.withLock { $0.traceIgnored() } }
             let isRun = read.operation?.runsInLane == true
             let lease = isRun ? decodedSpace.lease(message.payload.count) : nil
             return ReceivedCommand(
                 message, from: sender, id: read.id, content: read.content,
-                address: replyAddress(of: message, from: sender, topic, trace: read.trace),
+                address: replyAddress(of: message, from: sender, topic, read),
                 header: read.header, operation: isRun && lease == nil ? nil : read.operation, lease: lease,
-                rejection: refusal ?? read.fault, at: now, isStoredFirst: arrival.isStoredFirst,
+                rejection: refusal ?? read.fault,
+                at: now, isStoredFirst: arrival.isStoredFirst,
                 earlierStarts: arrival.earlierStarts)
         } catch {
             reject(Failure(error.code, "command of \(sender): \(error.detail)"), of: sender, admission)
@@ -253,7 +280,7 @@ final class Intake: Sendable {
 
     /// The sender's own reply topic, with what its command wants returned.
     private func replyAddress(
-        of message: MQTTMessage, from sender: String, _ topic: String, trace: String?
+        of message: MQTTMessage, from sender: String, _ topic: String, _ read: CommandReader.Read
     ) -> ReplyAddress {
         if let wanted = message.properties.responseTopic, !wanted.utf8.elementsEqual(topic.utf8) {
             // Any other would be read as an answer of this agent to someone else.
@@ -270,7 +297,8 @@ final class Intake: Sendable {
                 "correlation data of \(sender) has more than \(AgentLimits.correlationBytes) bytes and is not returned"
             )
         }
-        return ReplyAddress(topic: topic, correlation: correlation, trace: trace)
+        return ReplyAddress(
+            topic: topic, correlation: correlation, trace: read.trace, traceState: read.traceState)
     }
 
     private func warn(_ warning: SenderTable.Warnings, _ sender: String, _ text: @autoclosure () -> String) {

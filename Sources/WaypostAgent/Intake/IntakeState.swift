@@ -10,6 +10,7 @@ struct IntakeState: Sendable {
         var received: Int64 = 0
         var duplicates: Int64 = 0
         var rejected: Int64 = 0
+        var badTraces: Int64 = 0
     }
 
     /// What becomes of a message, before anything of it is read.
@@ -58,6 +59,9 @@ struct IntakeState: Sendable {
 
     /// A command was not run, or could not be read.
     mutating func rejected() { counters.rejected += 1 }
+
+    /// A command had a `traceparent` that is none.
+    mutating func traceIgnored() { counters.badTraces += 1 }
 
     /// A command came before.
     mutating func repeated() { counters.duplicates += 1 }

@@ -15,6 +15,8 @@ final class CommandLedger: Sendable {
     private let exclusive = ExclusiveThread()
     /// When the first id of a sender is forgotten whose share is used up, and when that was read.
     private let firstEnds = Guarded<[String: (end: Int64, read: Int64)]>([:])
+    /// The last row that an earlier run has left.
+    let lastStoredEarlier: Int64
 
     init(_ limits: AgentLimits, store: Store, topics: Topics, clock: AgentClock) throws(StoreError) {
         self.store = store
@@ -25,10 +27,13 @@ final class CommandLedger: Sendable {
         }
         var state = LedgerState(shares: SenderShares(limits), lastSequence: last)
         for use in uses { state.storedEarlier(use, of: topics.sender(ofCommandOn: use.topic) ?? "") }
-        for (sequence, topic, bytes) in unfinished {
-            state.unfinishedEarlier(sequence, bytes, of: topics.sender(ofCommandOn: topic) ?? "")
+        for command in unfinished {
+            state.unfinishedEarlier(
+                command.sequence, command.bytes, isScheduled: command.isScheduled,
+                of: topics.sender(ofCommandOn: command.topic) ?? "")
         }
         self.state = Guarded(state)
+        lastStoredEarlier = last
     }
 
     /// What each sender holds.
@@ -63,6 +68,15 @@ final class CommandLedger: Sendable {
                 pair.1 ?? state.commandReceived(pair.0, stored: stored[index], refusal: refusal)
             }
         }
+    }
+
+    /// Says of a command what its id is, as ``look(up:whenInFlight:)`` does: of one that comes past the broker, whose topic
+    /// the link never brings.
+    ///
+    /// - Parameter stored: what the store has under its id.
+    func take(_ command: ReceivedCommand, stored: KnownCommand?) -> LedgerState.Finding {
+        let refusal = store.disk.refusal
+        return state.withLock { $0.commandReceived(command, stored: stored, refusal: refusal) }
     }
 
     /// New commands could not be stored: they are as if they had not come.

@@ -40,6 +40,8 @@ struct LedgerState: Sendable {
         var key: CommandKey?
         var sender: String
         var bytes: Int
+        /// Whether it came before its time.
+        var isScheduled: Bool
     }
 
     var shares: SenderShares
@@ -64,10 +66,12 @@ struct LedgerState: Sendable {
     }
 
     /// A command of an earlier run has no result.
-    mutating func unfinishedEarlier(_ sequence: Int64, _ bytes: Int, of sender: String) {
+    mutating func unfinishedEarlier(
+        _ sequence: Int64, _ bytes: Int, isScheduled: Bool = false, of sender: String
+    ) {
         defer { assert(isConsistent) }
-        open[sequence] = Open(key: nil, sender: sender, bytes: bytes)
-        shares.unfinishedEarlier(bytes, of: sender)
+        open[sequence] = Open(key: nil, sender: sender, bytes: bytes, isScheduled: isScheduled)
+        shares.unfinishedEarlier(bytes, isScheduled: isScheduled, of: sender)
     }
 
     /// What is said of a command that came before and has no result on disk; nil for any other.
@@ -89,10 +93,13 @@ struct LedgerState: Sendable {
         if let known = keys[command.key] ?? stored { return Self.finding(command, beside: known) }
         if let rejection = command.rejection ?? refusal { return .rejected(rejection) }
         let bytes = command.payload.count
-        if let shortage = shares.reserve(bytes, for: command.sender) { return .noSpace(shortage) }
+        if let shortage = shares.reserve(bytes, isScheduled: command.isScheduled, for: command.sender) {
+            return .noSpace(shortage)
+        }
         lastSequence += 1
         keys[command.key] = KnownCommand(sequence: lastSequence, digest: command.digest)
-        open[lastSequence] = Open(key: command.key, sender: command.sender, bytes: bytes)
+        open[lastSequence] = Open(
+            key: command.key, sender: command.sender, bytes: bytes, isScheduled: command.isScheduled)
         return .new(sequence: lastSequence)
     }
 
@@ -107,7 +114,7 @@ struct LedgerState: Sendable {
         defer { assert(isConsistent) }
         for sequence in sequences {
             guard let command = close(sequence) else { continue }
-            shares.release(command.bytes, of: command.sender)
+            shares.release(command.bytes, isScheduled: command.isScheduled, of: command.sender)
         }
     }
 
@@ -116,7 +123,8 @@ struct LedgerState: Sendable {
         defer { assert(isConsistent) }
         for (sequence, bytes) in results {
             guard let command = close(sequence) else { continue }
-            shares.ended(command.bytes, reply: bytes, of: command.sender)
+            shares.ended(
+                command.bytes, isScheduled: command.isScheduled, reply: bytes, of: command.sender)
         }
     }
 

@@ -12,18 +12,22 @@ struct SenderShares: Sendable {
         var waiting = 0
         /// The bytes of their payloads.
         var waitingBytes = 0
+        /// Those among them that came before their time.
+        var scheduled = 0
 
         fileprivate mutating func add(_ other: Use, times sign: Int) {
             ids += sign * other.ids
             bytes += sign * other.bytes
             waiting += sign * other.waiting
             waitingBytes += sign * other.waitingBytes
+            scheduled += sign * other.scheduled
         }
     }
 
     /// Which limit a new command would exceed.
     enum Refusal: Sendable {
-        case ids, idsOfSender, waitingBytes, waitingOfSender, waitingBytesOfSender, bytesOfSender
+        case ids, idsOfSender, waitingBytes, waitingOfSender, waitingBytesOfSender, bytesOfSender, scheduled,
+            scheduledOfSender
     }
 
     /// Bytes that a row may take beside its payload or its reply: topic, id, correlation data, digests, times, index.
@@ -40,11 +44,12 @@ struct SenderShares: Sendable {
     init(_ limits: AgentLimits) {
         limit = Use(
             ids: limits.dedupeKeys, bytes: limits.storeBytes, waiting: limits.waitingCommands,
-            waitingBytes: limits.waitingBytes)
+            waitingBytes: limits.waitingBytes, scheduled: limits.scheduledCommands)
         percent = limits.senderShare
         share = Use(
             ids: limit.ids.share(percent), bytes: limit.bytes.share(percent),
-            waiting: limit.waiting.share(percent), waitingBytes: limit.waitingBytes.share(percent))
+            waiting: limit.waiting.share(percent), waitingBytes: limit.waitingBytes.share(percent),
+            scheduled: limit.scheduled.share(percent))
     }
 
     // MARK: What happens
@@ -53,18 +58,20 @@ struct SenderShares: Sendable {
     mutating func storedEarlier(_ use: InboxUsage, of sender: String) { add(Self.use(of: use), to: sender) }
 
     /// A command of an earlier run has no result.
-    mutating func unfinishedEarlier(_ bytes: Int, of sender: String) {
-        add(Use(waiting: 1, waitingBytes: bytes), to: sender)
+    mutating func unfinishedEarlier(_ bytes: Int, isScheduled: Bool = false, of sender: String) {
+        add(Use(waiting: 1, waitingBytes: bytes, scheduled: isScheduled ? 1 : 0), to: sender)
     }
 
     /// Takes space for a command that is going to be stored; why there is none otherwise.
-    mutating func reserve(_ bytes: Int, for sender: String) -> Refusal? {
-        if let refusal = refusal(bytes, senders[sender] ?? Use()) { return refusal }
-        add(Self.use(of: bytes), to: sender)
+    mutating func reserve(_ bytes: Int, isScheduled: Bool = false, for sender: String) -> Refusal? {
+        if let refusal = refusal(bytes, isScheduled, senders[sender] ?? Use()) { return refusal }
+        add(Self.use(of: bytes, isScheduled), to: sender)
         return nil
     }
 
-    private func refusal(_ bytes: Int, _ mine: Use) -> Refusal? {
+    private func refusal(_ bytes: Int, _ isScheduled: Bool, _ mine: Use) -> Refusal? {
+        if isScheduled, total.scheduled >= limit.scheduled { return .scheduled }
+        if isScheduled, mine.scheduled >= share.scheduled { return .scheduledOfSender }
         if total.ids >= limit.ids { return .ids }
         if mine.ids >= share.ids { return .idsOfSender }
         if mine.waiting >= share.waiting { return .waitingOfSender }
@@ -76,11 +83,16 @@ struct SenderShares: Sendable {
     }
 
     /// A command for which space was taken was not stored.
-    mutating func release(_ bytes: Int, of sender: String) { add(Self.use(of: bytes), to: sender, times: -1) }
+    mutating func release(_ bytes: Int, isScheduled: Bool = false, of sender: String) {
+        add(Self.use(of: bytes, isScheduled), to: sender, times: -1)
+    }
 
     /// The result of a command is on disk: its reply has taken the place of its payload.
-    mutating func ended(_ payload: Int, reply: Int, of sender: String) {
-        add(Use(bytes: reply - payload, waiting: -1, waitingBytes: -payload), to: sender)
+    mutating func ended(_ payload: Int, isScheduled: Bool = false, reply: Int, of sender: String) {
+        add(
+            Use(
+                bytes: reply - payload, waiting: -1, waitingBytes: -payload,
+                scheduled: isScheduled ? -1 : 0), to: sender)
     }
 
     /// A stored reply got smaller.
@@ -92,7 +104,7 @@ struct SenderShares: Sendable {
     }
 
     private mutating func add(_ use: Use, to sender: String, times sign: Int = 1) {
-        defer { assert(total.waiting >= 0 && total.waitingBytes >= 0) }
+        defer { assert(total.waiting >= 0 && total.waitingBytes >= 0 && total.scheduled >= 0) }
         total.add(use, times: sign)
         guard let place = senders.index(forKey: sender) else {
             return senders[sender, default: Use()].add(use, times: sign)
@@ -101,8 +113,10 @@ struct SenderShares: Sendable {
         if senders.values[place] == Use() { senders.remove(at: place) }
     }
 
-    private static func use(of bytes: Int) -> Use {
-        Use(ids: 1, bytes: bytes + rowOverhead, waiting: 1, waitingBytes: bytes)
+    private static func use(of bytes: Int, _ isScheduled: Bool = false) -> Use {
+        Use(
+            ids: 1, bytes: bytes + rowOverhead, waiting: 1, waitingBytes: bytes,
+            scheduled: isScheduled ? 1 : 0)
     }
 
     private static func use(of rows: InboxUsage) -> Use {
@@ -122,6 +136,8 @@ struct SenderShares: Sendable {
         case .waitingBytes: "the \(limit.waitingBytes) bytes for waiting commands are used"
         case .waitingBytesOfSender: used(self.share.waitingBytes, "bytes for waiting commands")
         case .bytesOfSender: used(self.share.bytes, "bytes of the store")
+        case .scheduled: "\(limit.scheduled) commands that came before their time have not ended yet"
+        case .scheduledOfSender: used(share.scheduled, "commands that come before their time")
         }
     }
 

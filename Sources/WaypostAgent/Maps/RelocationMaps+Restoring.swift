@@ -7,10 +7,11 @@ import WaypostMessages
 extension RelocationMaps {
     /// Puts the stored layers in force, before the network is there.
     func restore() throws(StoreError) {
+        try restoreGroups()
         let (records, refused) = try store.commit { (try $0.maps(), try $0.refusedMaps()) }
         var layers = state.withLock(\.layers)
         layers.restore(records, trusted: rules.trusted)
-        layers.refused = refused
+        layers.refused = refused.filter { layers.isLayer(named: $0.key) }
         defer { restoreRollouts() }
         guard !records.isEmpty else {
             return state.withLock { state in
@@ -44,7 +45,7 @@ extension RelocationMaps {
     }
 
     /// An expired map must not be in force until the first check.
-    private func leaveOutExpired(_ layers: inout MapLayers) {
+    func leaveOutExpired(_ layers: inout MapLayers) {
         let now = clock.wall()
         if clockMonitor.isCorrect(at: now) {
             layers.revertExpired(at: now)

@@ -121,6 +121,11 @@ extension RelocationMaps {
         if !old.isEmpty { onSubscriptions((old, false)) }
     }
 
+    /// Sets what subscribes to the topics of groups, and gives them up.
+    func connect(groups: @escaping @Sendable (_ joined: [String], _ left: [String]) -> Void) {
+        onGroups.set { groups($0.joined, $0.left) }
+    }
+
     /// There is a connection: with a new session, retained maps come now.
     func connected(isNewSession: Bool) {
         assert(exclusive.enter())
@@ -178,8 +183,13 @@ extension RelocationMaps {
 
     /// Takes what was stored of roll-outs, before the network is there.
     func restoreRollouts() {
+        restoreRollouts(of: state.withLock { $0.layers.keysInOrder.filter { $0.hasPrefix("@") } })
+    }
+
+    /// The same for some groups.
+    func restoreRollouts(of keys: [String]) {
         let now = clock.monotonic()
-        for key in state.withLock({ $0.layers.keysInOrder }) where key.hasPrefix("@") {
+        for key in keys {
             guard let text = try? store.commit({ try $0.text(storedKey(key)) }) else { continue }
             state.withLock { $0.rollouts.restored(text, of: key, at: now) }
         }

@@ -50,6 +50,8 @@ final class RelocationMaps: Sendable {
     let onChange = Callback<Int64, Void> { _ in }
     let onRefusedAgain = Callback<Void, Void> {}
     let onSubscriptions = Callback<(groups: [String], isWanted: Bool), Void> { _ in }
+    let onGroups = Callback<(joined: [String], left: [String]), Void> { _ in }
+    let groups: AgentGroups
     let state: Guarded<State>
     /// What changes them takes a copy out of ``state``, works, and puts it back.
     let exclusive = ExclusiveThread()
@@ -61,10 +63,11 @@ final class RelocationMaps: Sendable {
     let isWatching = Atomic<Bool>(false)
 
     init(
-        _ configuration: AgentConfiguration, router: Router, store: Store, clock: AgentClock,
-        clockMonitor: ClockMonitor, reporter: Reporter
+        _ configuration: AgentConfiguration, groups: AgentGroups, router: Router, store: Store,
+        clock: AgentClock, clockMonitor: ClockMonitor, reporter: Reporter
     ) {
         agent = configuration.agent
+        self.groups = groups
         self.router = router
         self.store = store
         rules = MapDocument.Rules(
@@ -78,7 +81,7 @@ final class RelocationMaps: Sendable {
         self.reporter = reporter
         state = Guarded(
             State(
-                agent: configuration.agent, groups: configuration.groups, rate: configuration.limits.mapRate))
+                agent: configuration.agent, groups: groups.names, rate: configuration.limits.mapRate))
     }
 
     /// Calls `onChange` when another map is in force, or when a document was refused, with how long reports of it wait,
@@ -155,14 +158,20 @@ final class RelocationMaps: Sendable {
         let group = audience.description
         let isControl = key == MapRecord.controlKey(of: group)
         guard !message.payload.isEmpty else {
-            let isOfRollout = isControl || MapRecord.group(ofCandidate: key) != nil
+            let isMap = !isControl && key != MapRecord.groupsKey && MapRecord.group(ofCandidate: key) == nil
             reporter.log(
-                isOfRollout ? .info : .warning, "Map",
+                isMap ? .warning : .info, "Map",
                 "an empty payload on \(message.topic) changes nothing"
-                    + (isOfRollout ? "" : "; to empty the map, send entries:[]"))
+                    + (isMap ? "; to empty the map, send entries:[]" : ""))
             return true
         }
         guard mayRead(message, on: key, for: audience, at: now) else { return true }
+        if key == MapRecord.groupsKey {
+            guard !takeGroups(message) else { return true }
+            // The broker sends it again.
+            state.withLock { $0.budget.refund(key) }
+            return false
+        }
         let now = state.withLock { $0.ownTime(at: now) }
         let change =
             isControl
@@ -312,7 +321,7 @@ final class RelocationMaps: Sendable {
         let detail =
             "more than \(rate) documents per second; "
             + (isPatch ? "send the patch again" : "the newest is read later")
-        if decision == .report {
+        if decision == .report, key != MapRecord.groupsKey {
             let digest = SHA256.label(SHA256.digest(of: message.payload))
             state.withLock {
                 $0.applied.refused = AppliedMap.Refused(
@@ -320,7 +329,8 @@ final class RelocationMaps: Sendable {
             }
         }
         // Each time: however many they are, they are one report with their number.
-        reporter.failed(.busy, "map of \(name) refused: \(detail)", in: .map)
+        let what = key == MapRecord.groupsKey ? "document of groups" : "map of \(name)"
+        reporter.failed(.busy, "\(what) refused: \(detail)", in: .map)
         if decision == .report { onChange(0) }
         return false
     }

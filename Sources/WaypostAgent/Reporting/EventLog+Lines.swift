@@ -18,18 +18,17 @@ extension EventLog {
         }
         let url = level == .verbose ? event.url : RouteURL.withoutValues(event.url)
         let text = event.detail.isEmpty ? "\(event.kind.rawValue) \(url)" : event.detail
-        log(level, "Router", text, url: url, isError: event.isError, ref: event.ref)
+        log(level, "Router", text, url: url, isError: event.isError, of: reference(event.ref))
     }
 
     /// The line for a call of a service.
     func log(_ event: ServiceEvent) {
         switch event.kind {
-        case .called: log(.verbose, "Service", "called \(event.subject)", ref: event.ref)
-        case .returned: log(.info, "Service", "returned \(event.subject)", ref: event.ref)
+        case .called: log(.verbose, "Service", "called \(event.subject)", of: reference(event.ref))
+        case .returned: log(.info, "Service", "returned \(event.subject)", of: reference(event.ref))
         case .threw:
             guard event.ref == nil else { return }
-            log(
-                .error, "Service", "threw \(event.subject): \(event.detail)", isError: true, ref: event.ref)
+            log(.error, "Service", "threw \(event.subject): \(event.detail)", isError: true)
         }
     }
 }
@@ -39,8 +38,14 @@ extension EventLog {
     func log(_ failure: FailureReport) {
         log(
             .error, failure.origin.tag, "\(failure.code): \(failure.detail)",
-            url: failure.url, isError: true, ref: failure.ref)
+            url: failure.url, isError: true,
+            of: failure.ref.map { CommandReference(id: $0, trace: failure.trace) })
     }
+}
+
+/// The command that an event of the router names: it runs in that command's task.
+private func reference(_ id: String?) -> CommandReference? {
+    id.map { CommandReference(id: $0, trace: CommandReference.current?.trace) }
 }
 
 extension ServiceEvent {

@@ -133,20 +133,24 @@ final class EventLog: Sendable {
     /// An event of another level costs a look at the level. It gets no number, because a number that
     /// never appears would look like a loss to a reader.
     ///
-    /// - Parameter isAlways: whether it is published at any level and rate.
+    /// - Parameters:
+    ///   - command: which it is about; the trace is that of the command for which the task runs unless given.
+    ///   - isAlways: whether it is published at any level and rate.
     func log(
         _ level: LogLevel, _ tag: String, _ message: @autoclosure () -> String, url: String? = nil,
-        isError: Bool = false, ref: String? = nil, isAlways: Bool = false
+        isError: Bool = false, of command: CommandReference? = nil, isAlways: Bool = false
     ) {
         guard isAlways || isPublished(level, tag: tag) else { return }
         let message = redaction.masked(message()).cut(to: LogEvent.maximumMessageBytes)
         let url = url.map(redaction.masked)
         let (time, thread) = (clock.wall(), CurrentThread.id)
+        let trace = command.map(\.trace) ?? CommandReference.current?.trace
         let mustFlush = state.withLock { state -> Bool in
             state.sequence += 1
             let event = LogEvent(
                 time: time, level: level, tag: tag, boot: boot, sequence: state.sequence, process: process,
-                thread: thread, message: message, url: url, isError: isError, ref: ref)
+                thread: thread, message: message, url: url, isError: isError, ref: command?.id,
+                trace: trace)
             state.recent.append(event)
             // Errors are never dropped because of the rate of other events.
             guard state.bucket.take(at: clock.monotonic()) || level >= .error || isAlways else {

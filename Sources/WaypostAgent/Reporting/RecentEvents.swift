@@ -123,6 +123,7 @@ private struct EventTraits: OptionSet {
     static var isError: EventTraits { EventTraits(rawValue: 1) }
     static var hasURL: EventTraits { EventTraits(rawValue: 2) }
     static var hasRef: EventTraits { EventTraits(rawValue: 4) }
+    static var hasTrace: EventTraits { EventTraits(rawValue: 16) }
     /// It says the same as the one before.
     static var isRepeated: EventTraits { EventTraits(rawValue: 8) }
 }
@@ -143,6 +144,7 @@ extension LogEvent {
         if isError { traits.insert(.isError) }
         if url != nil { traits.insert(.hasURL) }
         if ref != nil { traits.insert(.hasRef) }
+        if trace != nil { traits.insert(.hasTrace) }
         bytes.append(traits.rawValue)
         if !saysTheSame {
             append(tag)
@@ -153,6 +155,7 @@ extension LogEvent {
         bytes.append(number: thread)
         append(url)
         append(ref)
+        append(trace)
         return bytes
     }
 
@@ -170,6 +173,7 @@ extension LogEvent {
             isError: traits.contains(.isError))
         if traits.contains(.hasURL) { url = packed.text() }
         if traits.contains(.hasRef) { ref = packed.text() }
+        if traits.contains(.hasTrace) { trace = packed.text() }
     }
 }
 

@@ -47,9 +47,11 @@ package struct SimulatedCommands: Sendable {
         /// Its number among those of the agent.
         package var sequence: Int64 { job.sequence }
         package var sender: String { job.sender }
-        package var operation: Command.Operation { job.operation ?? .ping() }
+        package let operation: Command.Operation
         package var context: OpenContext {
-            OpenContext(ref: job.id, caller: job.sender, attempt: job.attempt, isTimedByCaller: true)
+            OpenContext(
+                ref: job.id, caller: job.sender, attempt: job.attempt, trace: job.address.trace,
+                isTimedByCaller: true)
         }
     }
 
@@ -58,8 +60,8 @@ package struct SimulatedCommands: Sendable {
         case run(Turn)
         case cancel(sequence: Int64)
         case send(MQTTMessage)
-        /// A failure report, with the id of the command that it is about.
-        case report(CommandResult, ref: String?)
+        /// A failure report, and the command that it is about.
+        case report(CommandResult, of: CommandReference?)
     }
 
     private let rules: Rules
@@ -87,7 +89,7 @@ package struct SimulatedCommands: Sendable {
     }
 
     /// Whether no command waits or runs.
-    package var isIdle: Bool { lanes.isIdle }
+    package var isIdle: Bool { lanes.all == 0 }
     package var counters: (received: Int64, duplicates: Int64, rejected: Int64) {
         (intake.counters.received, intake.counters.duplicates, intake.counters.rejected)
     }
@@ -113,7 +115,7 @@ package struct SimulatedCommands: Sendable {
                 message, from: sender, id: read.id, content: read.content, address: address,
                 header: read.header, operation: read.operation,
                 rejection: rules.reader.refusal(
-                    of: message, busy: busy, isOutboxFull: false, waiting: lanes.count), at: time.wall,
+                    of: message, busy: busy, isOutboxFull: false, waiting: lanes.all), at: time.wall,
                 isStoredFirst: false, earlierStarts: 0)
             return take(command, at: time)
         } catch {
@@ -123,7 +125,7 @@ package struct SimulatedCommands: Sendable {
                     CommandResult(
                         Failure(
                             error.code, busy == nil ? "command of \(sender): \(error.detail)" : error.detail),
-                        origin: .intake), ref: nil)
+                        origin: .intake), of: nil)
             ]
         }
     }
@@ -140,7 +142,7 @@ package struct SimulatedCommands: Sendable {
             return begin(job, at: time)
         case .duplicate(_, let reply):
             intake.repeated()
-            return reply.map { [.send(command.address.message(Reply.duplicate(of: $0)))] } ?? []
+            return reply.map { [.send(command.address.message(repeating: $0))] } ?? []
         case .conflict, .damaged, .rejected:
             return finding.refusal(command.id).map { refuse(command, $0, at: time) } ?? []
         case .noSpace(let refusal):
@@ -150,11 +152,11 @@ package struct SimulatedCommands: Sendable {
 
     private mutating func begin(_ job: CommandJob, at time: Time) -> [Step] {
         if let result = job.end { return end(of: job, result, at: time) }
-        guard time.monotonic < job.startBy else { return end(of: job, .expired, at: time) }
+        guard job.isScheduled || time.monotonic < job.startBy else { return end(of: job, .expired, at: time) }
         if case .cancel(let target)? = job.operation {
             return steps(lanes.cancel(target, for: job, at: time.monotonic), at: time)
         }
-        guard job.operation?.runsInLane == true else { return [.run(Turn(job: job))] }
+        guard job.isScheduled || job.operation?.runsInLane == true else { return [.run(turn(job))] }
         return steps(lanes.admitted(job, at: time.monotonic), at: time)
     }
 
@@ -167,7 +169,9 @@ package struct SimulatedCommands: Sendable {
 
     /// Checks times: what takes long is announced, what takes too long is ended.
     package mutating func timePassed(at time: Time) -> [Step] {
-        steps(lanes.ticked(at: time.monotonic), at: time)
+        steps(
+            lanes.ticked(at: time.monotonic) + (time.isWallCorrect ? lanes.timeCame(at: time.wall) : []),
+            at: time)
     }
 
     // MARK: What follows
@@ -175,20 +179,38 @@ package struct SimulatedCommands: Sendable {
     private mutating func steps(_ actions: [LaneQueues.Action], at time: Time) -> [Step] {
         actions.flatMap { action -> [Step] in
             switch action {
-            case .run(let job): [.run(Turn(job: job))]
+            case .run(let job): [.run(turn(job))]
             case .commitHeld(let job):
                 steps(lanes.heldCommitted(job.sequence, at: time.monotonic), at: time)
             case .commitEnd(let job): steps(lanes.endCommitted(job, at: time.monotonic), at: time)
+            case .commitDue(let jobs):
+                jobs.flatMap {
+                    steps(lanes.dueCommitted($0.sequence, at: time.wall, time.monotonic), at: time)
+                }
+            case .commitPutOff(let job): putOffCommitted(job)
             case .cancelTask(let sequence): [.cancel(sequence: sequence)]
+            // Its handlers are made up.
+            case .sendProgress: []
             case .sendAccepted(let job):
                 [
                     .send(
                         job.address.message(
-                            Reply.accepted(id: job.id, attempt: job.attempt, at: time.wall).encoded()))
+                            Reply.accepted(
+                                id: job.id, attempt: job.attempt, at: time.wall,
+                                due: job.isScheduled ? job.header.opening?.lowerBound : nil)))
                 ]
             case .end(let ended): end(ended, at: time)
             }
         }
+    }
+
+    private func turn(_ job: CommandJob) -> Turn {
+        Turn(job: job, operation: job.operation ?? (try? job.decode(rules.limits.json)) ?? .ping())
+    }
+
+    private mutating func putOffCommitted(_ job: CommandJob) -> [Step] {
+        lanes.putOffCommitted(job.sequence)
+        return []
     }
 
     private mutating func end(of job: CommandJob, _ result: CommandResult, at time: Time) -> [Step] {
@@ -208,7 +230,7 @@ package struct SimulatedCommands: Sendable {
             forget()
         }
         let sent = Step.send(ended.job.address.message(bytes))
-        return ended.result.isFailure ? [sent, .report(ended.result, ref: ended.job.id)] : [sent]
+        return ended.result.isFailure ? [sent, .report(ended.result, of: ended.job.reference)] : [sent]
     }
 
     private mutating func forget() {
@@ -225,8 +247,8 @@ package struct SimulatedCommands: Sendable {
         intake.rejected()
         let reply = Reply(id: command.id, code: failure.code, at: time.wall, detail: failure.detail)
         return [
-            .send(command.address.message(reply.encoded())),
-            .report(CommandResult(failure, origin: .intake), ref: command.id),
+            .send(command.address.message(reply)),
+            .report(CommandResult(failure, origin: .intake), of: command.reference),
         ]
     }
 }

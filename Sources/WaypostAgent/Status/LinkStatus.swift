@@ -139,7 +139,7 @@ extension DisconnectReason {
     /// The code under which the end of a connection is reported; nil for what happens in normal operation.
     var code: Code? {
         switch cause {
-        case .refused: .connectRefused
+        case .refused, .proxy: .connectRefused
         case .tls: .tls
         case .clientIDConflict, .sessionTakenOver: .clientIDConflict
         case .packetTooLarge: .tooLarge

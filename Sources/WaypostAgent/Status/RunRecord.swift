@@ -6,6 +6,7 @@ final class RunRecord: Sendable {
     private struct State {
         var previousEnd: AgentState.Cause?
         var reason: String?
+        var hasRecovered = false
     }
 
     private let state = Guarded(State())
@@ -23,6 +24,11 @@ final class RunRecord: Sendable {
 
     /// Whether something asked the agent to stop.
     var isStopping: Bool { state.withLock { $0.reason != nil } }
+
+    /// All that the run before it left is taken up.
+    func recovered() { state.withLock { $0.hasRecovered = true } }
+
+    var hasRecovered: Bool { state.withLock(\.hasRecovered) }
 
     /// The end of this run; `now` is in milliseconds since 1970.
     func end(at now: Int64) -> AgentState.Cause {

@@ -4,6 +4,8 @@ import WaypostMessages
 /// How far a stored command has come; each step is durable before the next.
 package enum InboxState: String, Sendable {
     case received
+    /// It waits for the time at which it may begin.
+    case scheduled
     /// A gate holds it: it has left its lane, and its handler has not begun.
     case held
     /// It goes on after a gate held it, beside its lane; its handler may have begun, and may begin again.
@@ -41,6 +43,8 @@ struct NewCommand: Sendable {
     var keepUntil: Int64
     /// Starts before this delivery.
     var earlierStarts = 0
+    /// Whether it waits for its time.
+    var isScheduled = false
 }
 
 /// A step of a command before its result.
@@ -49,6 +53,8 @@ enum InboxStep: Sendable {
     case started(attempt: Int)
     /// As in ``InboxState``.
     case held, resumed
+    /// Its time has come, or it waits for the next one.
+    case due, scheduled
 }
 
 /// How a command ended.
@@ -154,7 +160,7 @@ extension InboxRecord {
             topic, id, digest, correlation, trace, received, expires, row.integer("keep_until"))
         guard state != .damaged, found == row.integer("row_digest") else { return .row }
         switch state {
-        case .received, .held, .resumed, .started:
+        case .received, .scheduled, .held, .resumed, .started:
             let isIntact = !isPayloadRead || CommandDigest(stored: digest).fits(payload)
             return isIntact ? nil : .payload
         case .finished, .acknowledged, .damaged:

@@ -85,8 +85,8 @@ enum Schema {
     /// The tables of the first release.
     private static let beginning = """
         -- Commands, from RECEIVED to the end of the time in which a repeated id must be recognised. The state is a word,
-        -- because a changed byte of a number would be another state: received, held, resumed, started, finished,
-        -- acknowledged. Each row has a digest; `stored` is that of a CommitNumber.
+        -- because a changed byte of a number would be another state: received, scheduled, held, resumed, started,
+        -- finished, acknowledged. Each row has a digest; `stored` is that of a CommitNumber.
         CREATE TABLE inbox(
             seq INTEGER PRIMARY KEY,
             topic TEXT NOT NULL,

@@ -14,7 +14,7 @@ extension Store.Transaction {
         "UPDATE inbox SET stored = ?, state = 'started', attempt = ?, started = ? WHERE seq = ? AND \(isOpen)"
     private static let move = """
         UPDATE inbox SET stored = ?, state = ?
-        WHERE seq = ? AND (state = 'received' OR state = 'held' OR state = 'resumed')
+        WHERE seq = ? AND (state = 'received' OR state = 'scheduled' OR state = 'held' OR state = 'resumed')
         """
     private static let finish = """
         UPDATE inbox SET stored = ?, state = 'finished', reply = ?, reply_digest = ?, attempt = ?, payload = NULL
@@ -39,7 +39,8 @@ extension Store.Transaction {
 
     private func receive(_ command: NewCommand, result: InboxResult?, _ insert: Statement) throws -> Int64? {
         let state: InboxState =
-            result.map { $0.acknowledged == nil ? .finished : .acknowledged } ?? .received
+            result.map { $0.acknowledged == nil ? .finished : .acknowledged }
+            ?? (command.isScheduled ? .scheduled : .received)
         try insert.run(
             [
                 command.sequence.map { .integer($0) } ?? .null, .text(command.topic), .text(command.id),
@@ -84,6 +85,20 @@ extension Store.Transaction {
         try database.row(Self.byKey, [.text(topic), .text(id)], CommandTimeline.init)
     }
 
+    /// Commands on these topics that have no result, in order of arrival.
+    func eachPending(
+        on topics: [String], _ each: (_ topic: String, _ id: String, CommandTimeline) -> Void
+    ) throws {
+        let marks = topics.map { _ in "?" }.joined(separator: ", ")
+        try database.eachRow(
+            "SELECT * FROM inbox WHERE topic IN (\(marks)) AND \(Self.isOpen) ORDER BY seq",
+            topics.map(SQLValue.text)
+        ) { row in
+            each(row.text("topic"), row.text("id"), CommandTimeline(row))
+            return true
+        }
+    }
+
     /// Stores a step of a command, unless it has ended by now.
     func step(_ sequence: Int64, _ step: InboxStep, at time: Int64) throws {
         switch step {
@@ -91,6 +106,8 @@ extension Store.Transaction {
             try change(Self.start, [stamp, .integer(Int64(attempt)), .integer(time), .integer(sequence)])
         case .held: try move(sequence, to: .held)
         case .resumed: try move(sequence, to: .resumed)
+        case .due: try move(sequence, to: .received)
+        case .scheduled: try move(sequence, to: .scheduled)
         }
     }
 
@@ -180,12 +197,15 @@ extension Store.Transaction {
         }
     }
 
-    /// Commands that have no result, in order of arrival: those after `sequence` that make `bytes`.
-    func unfinished(after sequence: Int64 = 0, bytes: Int = .max) throws -> [InboxRecord] {
+    /// Commands that have no result, in order of arrival: those after `sequence`, and up to `last`, that make `bytes`.
+    func unfinished(
+        after sequence: Int64 = 0, through last: Int64 = .max, bytes: Int = .max
+    ) throws -> [InboxRecord] {
         var records: [InboxRecord] = []
         var size = 0
         try database.eachRow(
-            "SELECT * FROM inbox WHERE seq > ? AND \(Self.isOpen) ORDER BY seq", [.integer(sequence)]
+            "SELECT * FROM inbox WHERE seq > ? AND seq <= ? AND \(Self.isOpen) ORDER BY seq",
+            [.integer(sequence), .integer(last)]
         ) { row in
             let record = InboxRecord(row)
             records.append(record)
@@ -223,6 +243,9 @@ extension Store.Transaction {
     /// A command that was held, or went on after that, is one of its lane again: each start begins again.
     func requeue(_ sequence: Int64) throws { try move(sequence, to: .received) }
 
+    /// A command whose time had come waits for the next one, since it could not begin.
+    func putOff(_ sequence: Int64) throws { try move(sequence, to: .scheduled) }
+
     /// Counts a start of these commands, before they are started.
     func countAttempt(of sequences: [Int64]) throws {
         for sequence in sequences {
@@ -249,10 +272,16 @@ extension Store.Transaction {
     /// The rows of each topic; the bytes are those of payloads and replies.
     func inboxUse() throws -> [InboxUsage] { try uses("\(Self.use) GROUP BY +topic") }
 
-    /// Commands without a result, each by itself: its row, its topic and the bytes of its payload.
-    func unfinishedSizes() throws -> [(sequence: Int64, topic: String, bytes: Int)] {
-        try database.rows("SELECT seq, topic, length(payload) AS bytes FROM inbox WHERE \(Self.isOpen)") {
-            ($0.integer("seq"), $0.text("topic"), Int(clamping: $0.integer("bytes")))
+    /// Commands without a result, each by itself: its row, its topic, the bytes of its payload, and whether it waits for its
+    /// time.
+    func unfinishedSizes() throws -> [(sequence: Int64, topic: String, bytes: Int, isScheduled: Bool)] {
+        try database.rows(
+            "SELECT seq, topic, state, length(payload) AS bytes FROM inbox WHERE \(Self.isOpen)"
+        ) {
+            (
+                $0.integer("seq"), $0.text("topic"), Int(clamping: $0.integer("bytes")),
+                $0.text("state") == InboxState.scheduled.rawValue
+            )
         }
     }
 

@@ -1,4 +1,5 @@
 import Threading
+package import WaypostMessages
 
 /// The two clocks of the agent, as functions, so that a test can turn them.
 package struct AgentClock: Sendable {
@@ -6,6 +7,9 @@ package struct AgentClock: Sendable {
     package var wall: @Sendable () -> Int64
     /// A clock that only goes forward, also through suspend, in milliseconds.
     package var monotonic: @Sendable () -> Int64
+
+    /// The zone of the agent's machine.
+    package var zone: LocalZone.Offset = LocalZone.system
 
     package init(wall: @escaping @Sendable () -> Int64, monotonic: @escaping @Sendable () -> Int64) {
         self.wall = wall

@@ -10,6 +10,7 @@ enum FaultPoint: String, CaseIterable {
     case beforeStore = "before-store"
     case afterStore = "after-store"
     case afterAcknowledge = "after-acknowledge"
+    case afterDue = "after-due"
     case afterStarted = "after-started"
     case afterHandler = "after-handler"
     case afterResult = "after-result"

@@ -9,7 +9,7 @@ struct Reporter: Sendable {
     typealias Log =
         @Sendable (
             _ level: LogLevel, _ tag: String, _ message: @autoclosure () -> String, _ isError: Bool,
-            _ ref: String?
+            _ command: CommandReference?
         ) -> Void
 
     /// The longest detail of a report or a reply, in bytes: it may quote what a sender sent.
@@ -21,21 +21,22 @@ struct Reporter: Sendable {
 
     func log(
         _ level: LogLevel, _ tag: String, _ message: @autoclosure () -> String, isError: Bool = false,
-        ref: String? = nil
+        of command: CommandReference? = nil
     ) {
-        writeEvent(level, tag, message(), isError, ref)
+        writeEvent(level, tag, message(), isError, command)
     }
 
     /// Reports a failure; the event that goes with it is written too.
     ///
     /// - Parameter sender: whose message caused it; what waits on disk because of one sender is limited.
     func failed(
-        _ code: Code, _ detail: String, in origin: FailureReport.Origin, ref: String? = nil,
+        _ code: Code, _ detail: String, in origin: FailureReport.Origin,
+        of command: CommandReference? = nil,
         url: String? = nil, nearest: [String] = [], sender: String? = nil
     ) {
         let now = clock.wall()
         var report = FailureReport(
-            id: Identifier.ulid(at: now), code: code, origin: origin, ref: ref,
+            id: Identifier.ulid(at: now), code: code, origin: origin, ref: command?.id, trace: command?.trace,
             url: url?.cut(to: Self.maximumDetail), detail: detail.cut(to: Self.maximumDetail),
             nearest: nearest, at: now)
         report.sender = sender

@@ -28,18 +28,18 @@ package struct RetainedDocuments: Sendable {
         let filters = [
             topics.state(of: agent), topics.health(of: agent), topics.routes(of: agent),
             topics.contract(of: agent), topics.navigation(of: agent), topics.applied(of: agent),
-            topics.map(of: .agent(agent)),
+            topics.map(of: .agent(agent)), topics.groups(of: agent),
         ]
         var payloads: [String: [UInt8]] = [:]
         try await BackendSession.with(settings, required: [], useful: filters) { session in
-            _ = try await session.readRetained(within: .seconds(5)) { message in
+            try await session.readRetained { message in
                 if message.retain { payloads[message.topic] = message.payload }
             }
         }
         return RetainedDocuments(agent, filters, payloads, topics)
     }
 
-    private init(_ agent: String, _ filters: [String], _ payloads: [String: [UInt8]], _ topics: Topics) {
+    init(_ agent: String, _ filters: [String], _ payloads: [String: [UInt8]], _ topics: Topics) {
         self.agent = agent
         self.payloads = payloads
         self.topics = topics
@@ -60,7 +60,7 @@ package struct RetainedDocuments: Sendable {
             return shown.isEmpty ? "no map" : shown.joined(separator: ", ")
         }
         if let status = json["status"]?.stringValue { return status }
-        if json["entries"] != nil || json["payload"] != nil {
+        if json["entries"] != nil || json["type"] == "groups" || json["payload"] != nil {
             return MapFile.revision(json).map { "rev \($0)" } ?? "without rev"
         }
         return json.arrayValue.map { $0.count.counted("element") } ?? json.kind
@@ -98,7 +98,8 @@ package struct RetainedDocuments: Sendable {
         return found
     }
 
-    private func json(_ topic: String) -> JSONValue? {
+    /// What is kept on a topic; nil when that is nothing, or no JSON.
+    package func json(_ topic: String) -> JSONValue? {
         payloads[topic].flatMap { try? JSONValue(parsing: $0, limits: .trustedFile) }
     }
 }

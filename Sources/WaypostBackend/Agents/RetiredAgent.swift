@@ -26,7 +26,7 @@ package struct RetiredAgent {
             return RetiredAgent(
                 name: name, topics: topics(of: name, settings), state: nil, settings: settings)
         }
-        let (roster, _) = try await RosterReader(settings).roster(within: .seconds(2))
+        let roster = try await settings.roster(within: .seconds(30))
         let fault = AgentSelection(names: [name]).fault(in: roster)
         throw BackendError(.unknownReceiver, fault ?? "the broker has nothing stored for \(name)")
     }
@@ -53,7 +53,8 @@ package struct RetiredAgent {
     private static func topics(of name: String, _ settings: BackendConfiguration) -> [String] {
         let topics = settings.topics
         return [
-            topics.map(of: .agent(name)), topics.applied(of: name), topics.navigation(of: name),
+            topics.map(of: .agent(name)), topics.groups(of: name), topics.applied(of: name),
+            topics.navigation(of: name),
             topics.contract(of: name), topics.routes(of: name), topics.health(of: name),
             topics.state(of: name),
         ]
@@ -65,7 +66,7 @@ package struct RetiredAgent {
         let filters = topics(of: name, settings)
         var kept: [String: MQTTMessage] = [:]
         try await BackendSession.with(settings, required: [], useful: filters) { session in
-            _ = try await session.readRetained(within: .seconds(2)) { message in
+            try await session.readRetained { message in
                 kept[message.topic] = message.payload.isEmpty ? nil : message
             }
         }

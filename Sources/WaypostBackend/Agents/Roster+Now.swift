@@ -23,12 +23,12 @@ extension Roster {
 
     package func json(of agent: String) -> JSONValue { json(of: agent, now: WallClock.now()) }
 
-    package func news(of agent: String) -> AgentSummary? { news(of: agent, now: WallClock.now()) }
+    package func news(of agent: String) -> AgentStatus? { news(of: agent, now: WallClock.now()) }
 
-    func summaries() -> [AgentSummary] { summaries(now: WallClock.now()) }
+    func summaries() -> [AgentStatus] { summaries(now: WallClock.now()) }
 }
 
-extension AgentSummary {
+extension AgentStatus {
     init(_ agent: String, _ member: Roster.Member) {
         self.init(agent, member, now: WallClock.now())
     }

@@ -17,6 +17,23 @@ extension AgentClient {
         return reply.result["commands"]?.arrayValue?.first.map { CommandTimeline(id, $0) }
     }
 
+    /// The commands that the agent has and that have not ended, the oldest first; each as ``inspect(_:sender:)`` has it.
+    ///
+    /// What waits for the agent at the broker is not among them: only the broker knows of it.
+    ///
+    /// - Parameter sender: Who sent them; this backend unless given.
+    /// - Returns: at most as many as one message has, and how many others there are.
+    /// - Throws: ``BackendError``; of kind `refused` with 422 from an agent of a version that does not list them.
+    public func pending(of sender: String? = nil) async throws -> (commands: [CommandTimeline], more: Int) {
+        let command = Command(
+            sending: .inspect(target: nil, sender: sender), isTimed: backend.settings.signer != nil)
+        let result = try await perform(command, SendOptions()).result
+        let commands = (result["commands"]?.arrayValue ?? []).compactMap { json in
+            json["id"]?.stringValue.map { CommandTimeline($0, json) }
+        }
+        return (commands, Int(clamping: max(0, result["more"]?.boundedInt ?? 0)))
+    }
+
     /// The failures that the agent still has, the newest first; it keeps the last 500 on disk.
     ///
     /// - Parameters:
@@ -66,16 +83,14 @@ extension AgentClient {
             return collector
         }
         if let refusal = collector.refusals.first {
-            throw BackendError(
-                refusal: CommandReply(
-                    AgentReply(agent: name, reply: refusal.reply, payload: [], roundTrip: 0)))
+            throw BackendError(refusal: CommandReply(agent: name, reply: refusal.reply))
         }
         guard collector.hasAnswers else {
             throw BackendError(.noReply, "no reply from \(name) within 10 s\(shell: "; see: waypost agents")")
         }
         let loss = MessageLoss(dropped: collector.dropped, unread: collector.unread)
         for gap in collector.gaps + loss.notices { settings.logger.warning("\(name): \(gap)") }
-        return collector.wanted.map(AgentEvent.init)
+        return collector.wanted
     }
 
     /// What the agent can open and call, as the broker keeps it.
@@ -83,7 +98,7 @@ extension AgentClient {
     ///     let problems = try await agent.contract().check(.call("DoorService", "open", [5]))
     public func contract() async throws -> AgentContract {
         let contract = try await PublicCall.run { [self] in
-            try await ContractReader(backend.settings).contract(of: name, within: .seconds(10))
+            try await backend.settings.contract(of: name, within: .seconds(10))
         }
         return try AgentContract(contract)
     }

@@ -199,7 +199,7 @@ extension MapReader.Answers {
     /// The answer of the one agent that was asked.
     fileprivate func only(of agent: String) throws(BackendError) -> Value {
         if let answer = values.first?.value { return answer }
-        if let refusal = refusals.first { throw BackendError(refusal: CommandReply(refusal)) }
+        if let refusal = refusals.first { throw BackendError(refusal: refusal) }
         throw silence ?? BackendError(.noReply, "no answer from \(agent)")
     }
 }

@@ -26,6 +26,37 @@ public struct AgentClient: Sendable {
         OpenResult(try await perform(.open(url, parameters: parameters), options), of: url)
     }
 
+    /// Opens a typed route, as the app declares it.
+    ///
+    /// - Parameter scheme: The scheme for a pattern that has none.
+    /// - Throws: ``BackendError``; of kind `refused` with the code when nothing was opened, of kind `invalid` when the
+    ///   route makes no URL.
+    @discardableResult
+    public func open<Typed: TypedRoute>(
+        _ route: Typed, scheme: String = "", _ options: SendOptions = SendOptions()
+    ) async throws -> OpenResult {
+        try await open(try url(of: route, scheme), options)
+    }
+
+    /// Opens a typed route, and gives its answer.
+    ///
+    ///     let total = try await kiosk.open(TotalRoute(id: 4))
+    ///
+    /// - Parameter scheme: The scheme for a pattern that has none.
+    /// - Throws: ``BackendError``; of kind `refused` with the code when nothing was opened, of kind `invalid` when the
+    ///   route makes no URL, of kind `unreadable` when it was opened and its answer is another.
+    public func open<Typed: TypedRoute>(
+        _ route: Typed, scheme: String = "", _ options: SendOptions = SendOptions()
+    ) async throws -> Typed.Answer where Typed.Answer: Codable {
+        try await open(try url(of: route, scheme), options).value(as: Typed.Answer.self)
+    }
+
+    private func url(of route: some TypedRoute, _ scheme: String) throws(BackendError) -> String {
+        do throws(RouteGenerationError) {
+            return try RouteDescriptor(type(of: route).key).url(from: route, scheme: scheme)
+        } catch { throw BackendError(.invalid, "\(error)") }
+    }
+
     /// Calls a method of an exposed service, the arguments by position.
     ///
     /// - Throws: ``BackendError``; of kind `refused` with the code when it was not called, or failed.
@@ -73,6 +104,36 @@ public struct AgentClient: Sendable {
         _ options: SendOptions = SendOptions()
     ) async throws {
         _ = try await perform(.log(level, tag: tag, for: duration), options)
+    }
+
+    /// The groups that it says it is in, and what the release role has made of them.
+    ///
+    /// - Throws: ``BackendError``; of kind `unknownReceiver` when the broker knows no such agent.
+    public func groups() async throws -> AgentGroups {
+        try checkName()
+        return try await PublicCall.run { [self] in try await GroupsRequest(name, backend.settings).groups() }
+    }
+
+    /// Has it be in other groups, without a restart: the broker keeps that for it, and it holds across restarts.
+    ///
+    ///     try await backend.agent("kiosk-7").changeGroups(GroupsChange(adding: ["lobby"]))
+    ///
+    /// - Parameters:
+    ///   - change: Which groups.
+    ///   - deadline: How long its answer is waited for; nil for 10 s, and shorter for an agent known to be offline.
+    ///   - allowsNew: Whether the broker keeps it also for an agent that it does not know yet; false unless given.
+    /// - Returns: what the agent is in now.
+    /// - Throws: ``BackendError``; of kind `refused` with the code when the agent did not take it, such as 403
+    ///   `NOT_ALLOWED` where its own settings are to decide; of kind `noReply` when it will read it later.
+    @discardableResult
+    public func changeGroups(
+        _ change: GroupsChange, deadline: Duration? = nil, allowsNew: Bool = false
+    ) async throws -> AgentGroups {
+        try checkName()
+        let wait = ReplyWait(deadline.map { TimeSpan(milliseconds: $0.milliseconds) })
+        return try await PublicCall.run { [self] in
+            try await GroupsRequest(name, backend.settings, wait).change(change, allowsNew: allowsNew)
+        }
     }
 
     /// Removes what the broker keeps of an agent that will not come back: its state, health, routes and map.
@@ -125,10 +186,13 @@ public struct AgentClient: Sendable {
 
     private func send(_ command: Command, _ options: SendOptions) throws(BackendError) -> PendingCommand {
         try checkName()
+        var command = command
         let settings = backend.settings
+        let span = CommandSpan(&command, to: .agent(name), settings)
         let sealed = try SealedCommand(command, to: name, from: settings.name, signer: settings.signer)
         return PendingCommand(
-            backend.delivery(sealed, options.deadline ?? .seconds(10), isPatient: options.deadline != nil))
+            backend.delivery(sealed, options.deadline ?? .seconds(10), isPatient: options.deadline != nil),
+            within: span)
     }
 
     /// A command that is not sent yet, but ready to be, as often as needed.
@@ -147,4 +211,26 @@ public struct AgentClient: Sendable {
                 .invalid, "an agent's name is 1 to 64 characters of A-Z a-z 0-9 _ -; found \(name.quoted)")
         }
     }
+}
+
+/// What an agent says about itself.
+public struct AgentHealth: Sendable {
+    /// All that it says, as it came.
+    public let json: JSONValue
+    private let health: Health
+
+    init(_ json: JSONValue) { (self.json, health) = (json, Health(json)) }
+
+    /// Whether all its checks are good.
+    public var isGreen: Bool { health.isGreen }
+    /// Its version.
+    public var version: String { health.version }
+    /// Its groups beside `all`.
+    public var groups: [String] { health.groups }
+    /// The version of the app; nil when it does not say it.
+    public var build: String? { health.build }
+    /// The labels of the client; the value of one with the name of a secret is `***`.
+    public var labels: [String: String] { health.labels }
+    /// The checks that failed, each with what was found.
+    public var problems: [String] { health.problems }
 }

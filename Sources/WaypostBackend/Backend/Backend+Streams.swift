@@ -1,7 +1,7 @@
 import MQTTLink
 import Threading
 import Waypost
-import WaypostFleet
+public import WaypostFleet
 import WaypostMessages
 
 extension Backend {
@@ -10,13 +10,9 @@ extension Backend {
     /// - Throws: ``BackendError`` when the broker does not show them, or has not sent all in time.
     public func agents(within limit: Duration = .seconds(10)) async throws -> [AgentStatus] {
         try await PublicCall.run { [settings] in
-            let (roster, isComplete) = try await RosterReader(settings).roster(within: limit)
-            guard isComplete else {
-                throw BackendError(
-                    .noReply, "the broker did not send all agents within \(TimeText.span(limit.milliseconds))"
-                )
-            }
-            return roster.summaries().map(AgentStatus.init)
+            let roster = try await settings.roster(within: limit)
+            if let gap = roster.gap { throw BackendError(.noReply, "not all agents are known: \(gap)") }
+            return roster.summaries()
         }
     }
 
@@ -28,8 +24,8 @@ extension Backend {
             while true {
                 do {
                     pause.connectionMade()
-                    try await RosterReader(settings).follow(&roster) { roster, agent in
-                        roster.members[agent].map { element(AgentStatus(AgentSummary(agent, $0))) } ?? true
+                    try await settings.follow(&roster) { roster, agent in
+                        roster.members[agent].map { element(AgentStatus(agent, $0)) } ?? true
                     }
                     return
                 } catch let error as BackendError where error.kind == .noBroker {
@@ -50,8 +46,22 @@ extension Backend {
     ) throws(BackendError) -> BackendStream<AgentEvent> {
         var filter = try LogFilter([], level: nil, tag: nil)
         if let query { filter.query = try LogQuery.read(query) }
-        return follow(agent, filter, buffer: buffer) { line in
-            line.isReport ? nil : AgentEvent(line)
+        return BackendStream(buffer: buffer) { [settings, filter] element in
+            var pause = ReconnectPause()
+            while true {
+                // It reconnects by itself, but for the first time.
+                var follower = LogFollower(
+                    settings, AgentSelection(names: [agent].compactMap(\.self)), filter: filter
+                ) { entry in
+                    guard case .line(let line) = entry, !line.isReport else { return true }
+                    return element(line)
+                }
+                do {
+                    return try await follower.run()
+                } catch let error as BackendError where error.kind == .noBroker {
+                    try await MonotonicTime.sleep(for: pause.next())
+                }
+            }
         }
     }
 
@@ -84,28 +94,6 @@ extension Backend {
                 let failure = AgentFailure(json, of: agent)
             else { continue }
             guard element(failure) else { return }
-        }
-    }
-
-    private func follow<Element: Sendable>(
-        _ agent: String?, _ filter: LogFilter, buffer: Int, _ make: @escaping @Sendable (LogLine) -> Element?
-    ) -> BackendStream<Element> {
-        BackendStream(buffer: buffer) { [settings] element in
-            var pause = ReconnectPause()
-            while true {
-                // It reconnects by itself, but for the first time.
-                var follower = LogFollower(
-                    settings, AgentSelection(names: [agent].compactMap(\.self)), filter: filter
-                ) { entry in
-                    guard case .line(let line) = entry, let made = make(line) else { return true }
-                    return element(made)
-                }
-                do {
-                    return try await follower.run()
-                } catch let error as BackendError where error.kind == .noBroker {
-                    try await MonotonicTime.sleep(for: pause.next())
-                }
-            }
         }
     }
 }

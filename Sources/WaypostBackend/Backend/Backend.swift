@@ -1,7 +1,9 @@
 import MQTTLink
 public import ServiceLifecycle
 import Threading
+import Tracing
 import WaypostMessages
+import WaypostSpans
 
 #if !Agent
 #error("WaypostBackend needs the trait Agent of the package waypost, which is among its defaults")
@@ -30,12 +32,13 @@ public final class Backend: Service {
         self.configuration = configuration.lasting(clientID: configuration.newClientID)
         var settings = configuration
         settings.shared = link
+        settings.tracer = configuration.tracer ?? InstrumentationSystem.chosenTracer
         self.settings = settings
     }
 
     /// Connects, and keeps the connection until the service group shuts down, or the task is cancelled.
     public func run() async throws {
-        link.start(configuration)
+        link.start(configuration, over: settings.makeLink)
         try? await gracefulShutdown()
         await link.stop(within: .seconds(5))
     }
@@ -47,7 +50,7 @@ public final class Backend: Service {
         _ configuration: BackendConfiguration, _ body: (Backend) async throws -> Value
     ) async throws -> Value {
         let backend = Backend(configuration)
-        backend.link.start(backend.configuration)
+        backend.link.start(backend.configuration, over: backend.settings.makeLink)
         let result: Result<Value, any Error>
         do {
             try await backend.waitUntilConnected()
@@ -83,7 +86,27 @@ public final class Backend: Service {
     /// - Parameter deadline: How long it is sent again while there is no reply; nil until its agent has certainly
     ///   forgotten it, five minutes after it expired.
     public func send(_ command: SealedCommand, deadline: Duration? = nil) -> PendingCommand {
-        PendingCommand(delivery(command, deadline, isPatient: true))
+        PendingCommand(
+            delivery(command, deadline, isPatient: true), within: CommandSpan(command, settings))
+    }
+
+    /// Sends a command that a store keeps until there is a reply, good or bad.
+    ///
+    /// It is stored before it is sent, and removed after the reply. Where it ends otherwise it stays there, to be sent again after a restart.
+    ///
+    ///     for command in try store.commands() { _ = try await backend.send(command, keptIn: store) }
+    ///
+    /// - Throws: ``BackendError`` when it could not be stored, sent or removed, or when there is no reply yet;
+    ///   `CancellationError` when the task is cancelled.
+    @discardableResult
+    public func send(
+        _ command: SealedCommand, keptIn store: SealedCommandStore, deadline: Duration? = nil
+    ) async throws -> CommandReply {
+        try Task.checkCancellation()
+        try store.insert(command)
+        let reply = try await send(command, deadline: deadline).reply()
+        try store.remove(command)
+        return reply
     }
 
     func delivery(_ command: SealedCommand, _ deadline: Duration?, isPatient: Bool) -> Delivery {

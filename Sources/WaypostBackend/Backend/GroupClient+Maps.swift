@@ -127,7 +127,7 @@ extension GroupAnswers {
     ) throws(BackendError) {
         if let silence = answers.silence, silence.silent.isEmpty, answers.values.isEmpty { throw silence }
         values = answers.values.map { value($0.agent, $0.value) }
-        refusals = answers.refusals.map { CommandReply($0) }
+        refusals = answers.refusals
         silent = answers.silence?.silent ?? []
     }
 }

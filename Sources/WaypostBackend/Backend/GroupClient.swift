@@ -16,8 +16,10 @@ public struct GroupClient: Sendable {
         public internal(set) var replies: [CommandReply] = []
         /// The members that are known and did not reply.
         public internal(set) var silent: [SilentAgent] = []
-        /// Whether all known members did it.
-        public var isComplete: Bool { silent.isEmpty && replies.allSatisfy(\.isOK) }
+        /// Whether all known members did it for whom it was.
+        public var isComplete: Bool {
+            silent.isEmpty && replies.allSatisfy { $0.isOK || $0.code == .notMeant }
+        }
     }
 
     /// Sends a command to all members, and waits for the replies of those that are online.
@@ -29,19 +31,27 @@ public struct GroupClient: Sendable {
     ) async throws -> Answer {
         try checkName()
         let settings = backend.settings
-        let content = try Command(command, options, isSealed: settings.signer != nil)
+        var content = try Command(command, options, isSealed: settings.signer != nil)
+        let span = CommandSpan(&content, to: .group(name), settings)
         let request = try CommandRequest(
             content, to: .group(name), settings, signer: settings.signer,
             ReplyWait(options.deadline.map { TimeSpan(milliseconds: $0.milliseconds) }))
         return try await PublicCall.run {
-            var answer = Answer()
-            do {
-                _ = try await request.perform { answer.replies.append(CommandReply($0)) }
-            } catch let error as BackendError where error.kind == .noReply && !error.silent.isEmpty {
-                answer.silent = error.silent
+            guard let span else { return try await Self.answer(to: request) }
+            return try await span.around({ try await Self.answer(to: request) }) {
+                span.ended($0.replies, silent: $0.silent.count)
             }
-            return answer
         }
+    }
+
+    private static func answer(to request: CommandRequest) async throws -> Answer {
+        var answer = Answer()
+        do {
+            _ = try await request.perform { answer.replies.append($0) }
+        } catch let error as BackendError where error.kind == .noReply && !error.silent.isEmpty {
+            answer.silent = error.silent
+        }
+        return answer
     }
 
     func checkName() throws(BackendError) {

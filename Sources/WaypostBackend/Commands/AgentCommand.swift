@@ -1,5 +1,7 @@
 public import Waypost
+public import WaypostFleet
 package import WaypostMessages
+import WaypostTools
 
 /// What an agent is asked to do.
 ///
@@ -34,8 +36,35 @@ public struct AgentCommand: Sendable, Hashable {
     /// Cancels a command of the same sender that waits or runs.
     public static func cancel(_ id: String) -> AgentCommand { AgentCommand(.cancel(target: id)) }
 
+    /// Changes which events the agent publishes; it goes back by itself.
+    ///
+    /// - Parameters:
+    ///   - level: The lowest that is published.
+    ///   - tag: Only for events with this tag; nil for all.
+    ///   - duration: How long; a longer one than an hour is an hour.
+    public static func log(
+        _ level: AgentEvent.Level, tag: String? = nil, for duration: Duration = .seconds(600)
+    ) -> AgentCommand {
+        AgentCommand(
+            .log(
+                level: LogLevel(rawValue: level.rawValue) ?? .info, tag: tag,
+                milliseconds: min(max(1, duration.milliseconds), Command.maximumLogDuration)))
+    }
+
     /// Asks for the health.
     public static let ping = AgentCommand(.ping())
+}
+
+extension AgentContract {
+    /// Checks a command against it; nil when nothing speaks against it.
+    ///
+    /// What can't be known, such as where redirects lead, is passed over.
+    public func check(_ command: AgentCommand) -> BackendError? {
+        guard let fault = report(command.operation).fault else { return nil }
+        var error = BackendError(.notSent, "\(fault.code): \(fault.detail)")
+        (error.code, error.nearest) = (fault.code, fault.nearest)
+        return error
+    }
 }
 
 /// How a command is sent, and how long its reply is waited for.
@@ -46,15 +75,35 @@ public struct SendOptions: Sendable, Hashable {
     public var id: String?
     /// How long the reply is waited for; nil for 10 s, and shorter for an agent that is known to be offline.
     public var deadline: Duration?
-    /// How long the command may wait before it starts, 1 s to a day.
+    /// How long the command may wait before it starts, 1 s to 30 days: from now, or from ``after``.
+    ///
+    /// An agent keeps none longer than its `command-life`, a day unless set.
     public var lifetime: Duration
     /// Commands of one lane run one after another; different lanes run in parallel.
     public var lane: String
+    /// The W3C `traceparent` of what asks for it: the replies, log lines and failures that it causes have it.
+    public var trace: String?
+    /// An open, a call or a navigate begins no earlier, in milliseconds since 1970; at once unless given.
+    public var after: Int64?
+    /// It begins only at these days and times of the agent's zone, or of UTC: `mon-fri 22:00-04:00`, `02:00-04:00 utc`; at
+    /// any unless given.
+    ///
+    /// The ``lifetime`` must reach into one.
+    public var window: String?
+
+    /// For an open, a call or a navigate to a group: which clients it is for, as in the `when` of maps, of `build`, `locale`,
+    /// `labels` and `share`: `["labels": ["region": "eu"]]`; all unless given.
+    ///
+    /// Others reply 412 ``Code/notMeant``.
+    public var when: JSONValue?
 
     /// A minute to start, in the lane `main`, unless given.
     public init(
-        id: String? = nil, deadline: Duration? = nil, lifetime: Duration = .seconds(60), lane: String = "main"
+        id: String? = nil, deadline: Duration? = nil, lifetime: Duration = .seconds(60),
+        lane: String = "main",
+        trace: String? = nil, after: Int64? = nil, window: String? = nil, when: JSONValue? = nil
     ) {
         (self.id, self.deadline, self.lifetime, self.lane) = (id, deadline, lifetime, lane)
+        (self.trace, self.after, self.window, self.when) = (trace, after, window, when)
     }
 }

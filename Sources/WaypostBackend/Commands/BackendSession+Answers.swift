@@ -29,7 +29,9 @@ extension BackendSession {
         for message in said { take(message) }
         // Of a group, those whose answers are missing; nil when they are not known, as before all have been read.
         var awaited: [String]?
-        if case .group = audience, isRead ? true : try await readRetained(within: wait.duration, take) {
+        if case .group = audience,
+            isRead ? true : try await readAsMuch(within: wait.duration, take) == .whole
+        {
             awaited = diagnosis.awaited(isPatient: wait.isGiven)
         }
         var alarms = [alarm(after: max(.zero, end - MonotonicTime.instant))]

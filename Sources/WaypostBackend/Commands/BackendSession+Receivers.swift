@@ -18,11 +18,10 @@ extension BackendSession {
         }
         switch audience {
         case .agent(let agent):
-            try await readUpToFence(take)
-            guard !diagnosis.knowsReceivers else { return }
+            guard try await readUpToFence(take), !diagnosis.knowsReceivers else { return }
             try await refuse(unknown: agent, "agent") { Array($0.members.keys) }
         case .group(let group):
-            guard try await readRetained(within: wait.isOn ? wait.duration : Self.patience, take),
+            guard try await readAsMuch(within: wait.isOn ? wait.duration : Self.patience, take) == .whole,
                 !diagnosis.knowsReceivers
             else { return }
             try await refuse(unknown: group, "group") { roster in
@@ -38,8 +37,10 @@ extension BackendSession {
     {
         var roster = Roster(topics: topics)
         if try await subscribe(topics.state(of: "+")), try await subscribe(topics.health(of: "+")) {
-            _ = try await readRetained(within: Self.patience) { roster.saw($0) }
+            roster.cutOff = try await readAsMuch(within: Self.patience) { roster.saw($0) }.fault
         }
+        // Who is not among a part of them may be among the others.
+        guard roster.gap == nil else { return }
         let names = names(roster)
         // A broker that shows no agent at all may not show this one either; and it may have come up by now.
         guard !names.isEmpty, !names.contains(name) else { return }

@@ -32,7 +32,7 @@ package struct ClockOffset {
     }
 
     /// The same of an answer.
-    package static func error(of answer: AgentReply) -> Int64 {
+    package static func error(of answer: CommandReply) -> Int64 {
         error(of: answer.reply, roundTrip: answer.roundTrip)
     }
 

@@ -6,38 +6,54 @@ package import WaypostMessages
 public struct CommandReply: Sendable, Hashable {
     /// The agent.
     public let agent: String
-    /// The command's id.
-    public let id: String
-    /// OK, or why not.
-    public let code: Code
-    /// What the method or the route answered.
-    public let result: JSONValue
-    /// What was found, for people; nil when it went well.
-    public let detail: String?
-    /// Names close to the one that was not found.
-    public let nearest: [String]
-    /// What the application says of its failure, for programs; see `Failure` of the library `Waypost`.
-    public let payload: JSONValue?
-    /// Probable mistakes in the command, for people.
-    public let warnings: [String]
-    /// How often the command was started: more than 1 when the agent was interrupted.
-    public let attempt: Int
-    /// Whether the agent had replied before, and repeats it.
-    public let isRepeated: Bool
-    /// How long the work took at the agent.
-    public let time: Duration
+    package let reply: Reply
+    /// As it came.
+    private let bytes: [UInt8]
+    /// From the publishing to the reply, in milliseconds.
+    package let roundTrip: Int64
 
-    init(_ answer: AgentReply) {
-        let reply = answer.reply
-        agent = answer.agent
-        (id, code, result, detail) = (reply.id, reply.code, reply.result, reply.detail)
-        (nearest, payload) = (reply.nearest, reply.payload)
-        (warnings, attempt) = (reply.warnings, reply.attempt)
-        (isRepeated, time) = (reply.isDuplicate, .milliseconds(reply.milliseconds))
+    package init(agent: String, reply: Reply, bytes: [UInt8] = [], roundTrip: Int64 = 0) {
+        (self.agent, self.reply, self.bytes, self.roundTrip) = (agent, reply, bytes, roundTrip)
     }
 
+    /// The command's id.
+    public var id: String { reply.id }
+    /// OK, or why not.
+    public var code: Code { reply.code }
+    /// What the method or the route answered.
+    public var result: JSONValue { reply.result }
+    /// What was found, for people; nil when it went well.
+    public var detail: String? { reply.detail }
+    /// Names close to the one that was not found.
+    public var nearest: [String] { reply.nearest }
+    /// What the application says of its failure, for programs; see `Failure` of the library `Waypost`.
+    public var payload: JSONValue? { reply.payload }
+    /// Probable mistakes in the command, for people.
+    public var warnings: [String] { reply.warnings }
+    /// How often the command was started: more than 1 when the agent was interrupted.
+    public var attempt: Int { reply.attempt }
+    /// Whether the agent had replied before, and repeats it.
+    public var isRepeated: Bool { reply.isDuplicate }
+    /// How long the work took at the agent.
+    public var time: Duration { .milliseconds(reply.milliseconds) }
+    /// The W3C `traceparent` of the command; nil when it had none.
+    public var trace: String? { reply.trace }
     /// Whether it went well.
-    public var isOK: Bool { code == .ok }
+    public var isOK: Bool { reply.status == .ok }
+    /// How far the command is, for a sentence: `40 %, downloading`; nil when it does not say it.
+    var progressText: String? { reply.progress.map(\.words) }
+    /// When a command begins that waits for its time, in milliseconds since 1970 by the agent's clock; nil of any other.
+    ///
+    /// It has not ended then.
+    public var begins: Int64? { isScheduled ? reply.due : nil }
+    /// Whether it only says when the command begins.
+    package var isScheduled: Bool { reply.status == .accepted && reply.due != nil }
+
+    /// The reply as one JSON line, with the agent's name.
+    package func jsonLine() -> [UInt8] {
+        JSONLine.make(
+            agent: agent, payload: bytes, (try? JSONValue(parsing: bytes, limits: .shown)) ?? .null)
+    }
 
     /// The result as a type of yours.
     ///
@@ -71,6 +87,20 @@ public struct OpenResult: Sendable, Hashable {
         redirects = (reply.result["hops"]?.arrayValue ?? []).compactMap(\.stringValue)
         value = reply.result["value"] ?? .null
     }
+
+    /// What the handler answered, as a type of yours.
+    ///
+    /// - Throws: ``BackendError`` of kind `unreadable` when it is none: it has been opened.
+    public func value<T: Decodable>(as type: T.Type) throws(BackendError) -> T {
+        do {
+            return try JSONValueDecoder().decode(type, from: value)
+        } catch {
+            throw BackendError(
+                .unreadable,
+                "the answer of \(RouteURL.withoutValues(url)) is not a \(String(describing: type)): \(error.words)"
+            )
+        }
+    }
 }
 
 extension BackendError {
@@ -82,24 +112,11 @@ extension BackendError {
     }
 }
 
-/// An agent's terminal reply, with its bytes.
-package struct AgentReply: Sendable {
-    package var agent: String
-    package var reply: Reply
-    package var payload: [UInt8]
-    /// From the publishing to the reply, in milliseconds.
-    package var roundTrip: Int64
-
-    package init(agent: String, reply: Reply, payload: [UInt8], roundTrip: Int64) {
-        (self.agent, self.reply) = (agent, reply)
-        (self.payload, self.roundTrip) = (payload, roundTrip)
-    }
-
-    package var isOK: Bool { reply.status == .ok }
-
-    /// The reply as one JSON line, with the agent's name.
-    package func jsonLine() -> [UInt8] {
-        let json = (try? JSONValue(parsing: payload, limits: .shown)) ?? .null
-        return JSONLine.make(agent: agent, payload: payload, json)
+extension HandlerProgress {
+    /// For a sentence: `40 %, downloading`.
+    package var words: String {
+        let percent = fraction.map { "\(Int(($0 * 100).rounded(.down))) %" }
+        let parts = [percent, text].compactMap(\.self)
+        return parts.isEmpty ? "at work" : parts.joined(separator: ", ")
     }
 }

@@ -18,6 +18,8 @@ package struct CommandRequest: Sendable {
     private let isChecked: Bool
     /// Whether it only asks, so that nothing comes of it.
     private var isQuestion = false
+    /// Whether an agent that is offline is not asked, unless it is to be waited for.
+    package var leavesOfflineAlone = false
 
     /// - Throws: ``BackendError`` when it can't be signed.
     package init(
@@ -44,7 +46,7 @@ package struct CommandRequest: Sendable {
     /// - Returns: how many replies came; 0 only when it did not wait.
     /// - Throws: ``BackendError``: when it is not sent, because the agent is not known or its contract has no such
     ///   thing; with what the agent says of the command when no reply came in time.
-    package func perform(_ each: (AgentReply) -> Void) async throws -> Int {
+    package func perform(_ each: (CommandReply) -> Void) async throws -> Int {
         var contract: ContractDocuments?
         if isChecked, case .agent(let agent) = audience {
             contract = ContractDocuments(of: agent, topics: settings.topics)
@@ -55,7 +57,11 @@ package struct CommandRequest: Sendable {
             var diagnosis = NoReplyDiagnosis(audience, topics: settings.topics)
             diagnosis.command = command.id
             try await session.meet(audience, within: wait, &diagnosis) { contract?.saw($0) }
+            if leavesOfflineAlone, !wait.isGiven, let unasked = diagnosis.unasked {
+                throw BackendError(.noReply, unasked)
+            }
             if let contract = contract?.contract { try check(by: contract) }
+            if command.isConditional { try diagnosis.checkThatTheyKnowConditions() }
             return try await send(in: session, &diagnosis, isRead: true, each)
         }
     }
@@ -67,7 +73,7 @@ package struct CommandRequest: Sendable {
     ///   - known: What was read of the agents' presence so far; nil when it is still to come.
     package func perform(
         in session: BackendSession, isFirst: Bool = false, knowing known: NoReplyDiagnosis? = nil,
-        _ each: (AgentReply) -> Void
+        _ each: (CommandReply) -> Void
     ) async throws -> Int {
         var diagnosis = known ?? NoReplyDiagnosis(audience, topics: settings.topics)
         diagnosis.command = command.id
@@ -77,19 +83,30 @@ package struct CommandRequest: Sendable {
 
     private func send(
         in session: BackendSession, _ diagnosis: inout NoReplyDiagnosis, isRead: Bool,
-        _ each: (AgentReply) -> Void
+        _ each: (CommandReply) -> Void
     ) async throws -> Int {
         let started = MonotonicTime.instant
         try await session.publish(message)
         guard wait.isOn else { return 0 }
         do {
             var isAccepted = false
+            var progress: [String: String] = [:]
             return try await session.awaitAnswers(
                 of: audience, wait, &diagnosis, by: \.agent,
-                { (message: MQTTMessage) -> AgentReply? in
+                { (message: MQTTMessage) -> CommandReply? in
                     let answer = reply(message, since: started)
-                    guard answer?.reply.status == .accepted else { return answer }
-                    // It comes once for each filter that it fits.
+                    guard let answer, answer.reply.status == .accepted else { return answer }
+                    // It is not waited for when it begins later than that.
+                    if let due = answer.reply.due, due - WallClock.now() > left(since: started) {
+                        return answer
+                    }
+                    if let text = answer.progressText {
+                        // It comes once for each filter that it fits.
+                        if progress.updateValue(text, forKey: answer.agent) != text {
+                            note("\(command.id) on \(answer.agent): \(text)")
+                        }
+                        return nil
+                    }
                     if !isAccepted { noteAccepted() }
                     isAccepted = true
                     return nil
@@ -121,7 +138,7 @@ package struct CommandRequest: Sendable {
     ///
     /// A contract that makes no sense, such as one of a newer agent, says nothing.
     private func check(by contract: RouterContract) throws(BackendError) {
-        guard let check = try? ContractCheck(contract) else { return }
+        guard let check = try? AgentContract(contract) else { return }
         let report = check.report(command.operation)
         for warning in report.warnings { settings.logger.warning("\(warning)") }
         guard let fault = report.fault else { return }
@@ -148,6 +165,11 @@ package struct CommandRequest: Sendable {
     private static let patience = Duration.seconds(1)
     /// How long a broker may take to come back.
     private static let patienceWithBroker = Duration.seconds(3)
+
+    /// How long the answers are still waited for, in milliseconds.
+    private func left(since started: ContinuousClock.Instant) -> Int64 {
+        (wait.duration - (MonotonicTime.instant - started)).milliseconds
+    }
 
     private var advice: Wording {
         guard case .agent(let agent) = audience else { return "" }
@@ -217,13 +239,13 @@ package struct CommandRequest: Sendable {
     var presenceFilters: [String] { NoReplyDiagnosis.filters(of: audience, settings.topics) }
 
     /// The reply to our command, if the message is one.
-    private func reply(_ message: MQTTMessage, since started: ContinuousClock.Instant) -> AgentReply? {
+    private func reply(_ message: MQTTMessage, since started: ContinuousClock.Instant) -> CommandReply? {
         guard case (let agent, .reply(to: settings.name))? = settings.topics.outbound(message.topic),
             let json = message.json, let reply = try? Reply(json),
             reply.id == command.id
         else { return nil }
-        return AgentReply(
-            agent: agent, reply: reply, payload: message.payload,
+        return CommandReply(
+            agent: agent, reply: reply, bytes: message.payload,
             roundTrip: (MonotonicTime.instant - started).milliseconds)
     }
 }

@@ -30,6 +30,8 @@ package struct CommandSituation {
     package var ended: Int64? { time("ended") }
     package var acknowledged: Int64? { time("acknowledged") }
     package var expires: Int64? { time("expires") }
+    /// When it begins, where it waits for its time.
+    package var due: Int64? { time("due") }
 
     /// How it ended: `404 NO_ROUTE: no route matches …`.
     package var outcome: String? {
@@ -47,6 +49,8 @@ package struct CommandSituation {
                 "waiting for its turn behind \(Int(clamping: ahead).counted("command")) of its lane\(again)"
         }
         switch json["state"]?.stringValue ?? "" {
+        case "scheduled":
+            return "waiting for its time" + (due.map { ": it begins at \(Timestamp.local($0))" } ?? "")
         case "received": return "waiting for its turn\(again)"
         case "held": return "waiting at a gate\(again)"
         case "resumed", "started": return "running\(again)"

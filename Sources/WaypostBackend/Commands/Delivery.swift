@@ -19,6 +19,8 @@ struct Delivery: Sendable {
     let isPatient: Bool
     /// Whether the agent has taken it: true as soon as it said so, false when it ended before.
     let isAccepted = Promise<Bool>()
+    /// How far it is, or when it begins.
+    let progress = ProgressFeed()
 
     /// - Throws: ``BackendError``; `CancellationError` when the task is cancelled.
     func run() async throws -> CommandReply {
@@ -36,12 +38,13 @@ struct Delivery: Sendable {
             if let current = try await link.connected(until: end),
                 current.number != sentOn || MonotonicTime.instant >= next
             {
+                if sentOn == nil, command.asksForMore { presence = try await meet(queue, &diagnosis) }
                 try await publish()
                 (sentOn, next) = (current.number, MonotonicTime.instant + Self.resendAfter)
             }
-            if presence == nil, MonotonicTime.instant >= look {
+            if MonotonicTime.instant >= look {
                 look = end
-                presence = try await watch(queue)
+                if presence == nil { presence = try await watch(queue) }
                 queue.alarm()
             }
             let alarm = Task { [due = min(end, next, look)] in
@@ -52,6 +55,11 @@ struct Delivery: Sendable {
             switch await queue.next() {
             case .message(let message)?:
                 if let reply = take(message, since: started) { return reply }
+                if let wait = timeToBegin {
+                    guard MonotonicTime.instant + wait < end else { throw silence(diagnosis, wasSent: true) }
+                    // The agent has it on disk.
+                    next = MonotonicTime.instant + wait + Self.resendAfter
+                }
                 let wasOnline = diagnosis.isOnline == true
                 diagnosis.saw(message)
                 // It came back just now: the broker may have lost what it kept for it.
@@ -76,9 +84,39 @@ struct Delivery: Sendable {
         return reader
     }
 
+    /// Looks who is there: an agent of an older version would run at once what has a time.
+    private func meet(_ queue: MessageQueue, _ diagnosis: inout NoReplyDiagnosis) async throws
+        -> SharedReader?
+    {
+        let presence = try await watch(queue)
+        queue.alarm()
+        while true {
+            switch await queue.next() {
+            case .message(let message)?: diagnosis.saw(message)
+            case .alarm?:
+                try diagnosis.checkThatTheyKnowConditions()
+                return presence
+            case nil: throw CancellationError()
+            }
+        }
+    }
+
+    /// How long it is until the command begins, as its agent said; nil when it has not said so, and from then on.
+    private var timeToBegin: Duration? {
+        progress.begins.flatMap { due in
+            let wait = due.subtracting(clamping: WallClock.now())
+            return wait > 0 ? .milliseconds(wait) : nil
+        }
+    }
+
     private func publish() async throws {
         var properties = MQTTProperties()
         properties.messageExpiry = UInt32(clamping: max(1, (command.expires - WallClock.now() + 999) / 1000))
+        for (name, value) in [
+            (TraceParent.property, command.trace), (TraceState.property, command.traceState),
+        ] {
+            if let value { properties.user.append(MQTTProperties.User(name, value)) }
+        }
         let topic = settings.topics.command(to: .agent(command.agent), from: settings.name)
         switch try await link.publish(.json(topic, Array(command.payload.utf8), properties: properties)) {
         case .acknowledged, .lost: break
@@ -94,16 +132,23 @@ struct Delivery: Sendable {
         guard case (command.agent, .reply)? = settings.topics.outbound(message.topic),
             let reply = message.json.flatMap({ try? Reply($0) }), reply.id == command.id
         else { return nil }
+        if let due = reply.due { progress.begins(at: due) }
         isAccepted.fulfill(true)
-        guard reply.status != .accepted else { return nil }
+        guard reply.status != .accepted else {
+            if let found = reply.progress { progress.yield(found) }
+            return nil
+        }
         return CommandReply(
-            AgentReply(
-                agent: command.agent, reply: reply, payload: message.payload,
-                roundTrip: (MonotonicTime.instant - started).milliseconds))
+            agent: command.agent, reply: reply, bytes: message.payload,
+            roundTrip: (MonotonicTime.instant - started).milliseconds)
     }
 
     private func silence(_ diagnosis: NoReplyDiagnosis, wasSent: Bool) -> BackendError {
         let id = command.id
+        if timeToBegin != nil, let due = progress.begins {
+            return BackendError(
+                .noReply, "\(command.agent) has \(id), and begins it at \(Timestamp.local(due))", id: id)
+        }
         guard WallClock.now() < command.forgottenAt else {
             return BackendError(
                 .noReply,

@@ -79,6 +79,30 @@ package struct NoReplyDiagnosis {
         return roster.members[agent]?.isOnline
     }
 
+    /// What to say of an agent that is not asked, since it is offline; nil where it may answer.
+    var unasked: Wording? {
+        guard isKnownOffline, case .agent(let agent) = audience, let member = roster.members[agent] else {
+            return nil
+        }
+        return
+            "\(agent) was not asked: \(offline(member)); it says what it knows when it is back\(shell: "; to ask it then: --wait 1h")"
+    }
+
+    /// The names of those that were asked and whose health is so.
+    func agents(where isSo: (Health) -> Bool) -> [String] {
+        asked.filter { $0.value.health.map(isSo) == true }.keys.sorted()
+    }
+
+    /// Refuses a command with a time, or for some clients, where an agent does not know of that: it would run at once.
+    func checkThatTheyKnowConditions() throws(BackendError) {
+        let older = agents { $0.limits["commandLife"] == nil }
+        guard let first = older.first else { return }
+        let rest = older.count > 1 ? " and \(older.count - 1) more" : ""
+        throw BackendError(
+            .notSent,
+            "not sent: \(first)\(rest) would run it at once: of a version without after, window and when")
+    }
+
     /// The members of a group that did not reply.
     func silentAgents(besides answered: Set<String>) -> [SilentAgent] {
         asked.filter { !answered.contains($0.key) }.sorted { $0.key < $1.key }.map { name, member in
@@ -91,7 +115,7 @@ package struct NoReplyDiagnosis {
     /// - Parameter isPatient: whether those that are offline are waited for too.
     func awaited(isPatient: Bool) -> [String]? {
         let names = asked.keys.filter { isPatient || wereOnline.contains($0) }
-        return names.isEmpty || roster.isFull ? nil : names
+        return names.isEmpty || roster.gap != nil ? nil : names
     }
 
     /// One sentence about the members of a group that did not reply; nil when all did that are known.

@@ -4,7 +4,7 @@ import WaypostMessages
 /// What agents did not answer that were asked for something page by page.
 struct PagedAnswers {
     /// Agents that refused, such as those of an older version.
-    private(set) var refusals: [AgentReply] = []
+    private(set) var refusals: [CommandReply] = []
     /// Why others did not answer.
     private(set) var silence: BackendError?
     /// Agents whose clock is wrong, and how far it is ahead, in milliseconds.
@@ -24,11 +24,11 @@ struct PagedAnswers {
         _ audience: Audience, _ first: Page, in session: BackendSession,
         knowing known: NoReplyDiagnosis? = nil, within limits: (pages: Int, time: Duration),
         _ request: (Audience, Page) throws -> CommandRequest,
-        _ take: (_ answer: AgentReply, _ page: Page, _ isFirst: Bool) -> Page?
+        _ take: (_ answer: CommandReply, _ page: Page, _ isFirst: Bool) -> Page?
     ) async throws -> PagedAnswers {
         var answers = PagedAnswers()
         var next: [(agent: String, page: Page, number: Int)] = []
-        func took(_ answer: AgentReply, _ page: Page, _ number: Int) {
+        func took(_ answer: CommandReply, _ page: Page, _ number: Int) {
             guard answer.isOK else { return answers.refusals.append(answer) }
             let clockError = ClockOffset.error(of: answer)
             if clockError != 0 { answers.wrongClocks[answer.agent] = clockError }

@@ -1,4 +1,5 @@
 import Threading
+public import Waypost
 
 /// A command that was handed over to be sent, and whose reply is awaited.
 ///
@@ -11,18 +12,23 @@ public final class PendingCommand: Sendable {
     private let outcome: Promise<Result<CommandReply, any Error>>
     private let work: Task<Void, Never>
 
-    init(_ delivery: Delivery) {
+    init(_ delivery: Delivery, within span: CommandSpan?) {
         id = delivery.command.id
         self.delivery = delivery
         let outcome = Promise<Result<CommandReply, any Error>>()
         self.outcome = outcome
         work = Task {
             do {
-                outcome.fulfill(.success(try await delivery.run()))
+                let reply =
+                    if let span {
+                        try await span.around({ try await delivery.run() }) { span.ended($0) }
+                    } else { try await delivery.run() }
+                outcome.fulfill(.success(reply))
             } catch {
                 outcome.fulfill(.failure(error))
             }
             delivery.isAccepted.fulfill(false)
+            delivery.progress.finish()
         }
     }
 
@@ -36,7 +42,18 @@ public final class PendingCommand: Sendable {
         try await PublicCall.run { [self] in try await delivery.isAccepted.value() }
     }
 
+    /// When it begins, in milliseconds since 1970 by the agent's clock: known once the agent has ``accepted()`` a command
+    /// that waits for its time, and nil of any other.
+    public var begins: Int64? { delivery.progress.begins }
+
+    /// How far it is, as its handler says, at most once a second; it ends with the command.
+    ///
+    ///     for await step in command.progress { print(step.fraction ?? 0, step.text ?? "") }
+    public var progress: AsyncStream<HandlerProgress> { delivery.progress.stream() }
+
     /// Waits for the reply: what it ended with, good or bad.
+    ///
+    /// A command that ``begins`` only after its deadline is not waited for.
     ///
     /// - Throws: ``BackendError`` when it was not sent, or when there is no reply yet; `CancellationError` when the task
     ///   is cancelled.

@@ -1,5 +1,6 @@
 public import Logging
 public import MQTTLink
+public import Tracing
 import Waypost
 package import WaypostMessages
 
@@ -14,6 +15,10 @@ public struct BackendConfiguration: Sendable {
     public var credentials: Credentials?
     /// Certificates for `mqtts`; the system's authorities are trusted unless it says others.
     public var tls: TLSOptions?
+    /// A SOCKS5 proxy through which brokers are reached; none unless given.
+    ///
+    /// Through it MQTT 3.1.1 is spoken.
+    public var proxy: ProxyURL?
     /// The version of MQTT: 5 first unless given.
     public var version = MQTTLinkConfiguration.ProtocolVersion.automatic
     /// The sender's name, as agents and the broker's rules see it: it stands in the topics.
@@ -22,6 +27,8 @@ public struct BackendConfiguration: Sendable {
     public var signer: Signer?
     /// Takes warnings, such as messages that were dropped.
     public var logger: Logger
+    /// Gets a span of each open and call; the tracer of `InstrumentationSystem` when the backend is made, unless set.
+    public var tracer: (any Tracer)?
     package var topics = Topics.standard
     /// Whether what is noted is read at a command line, which has words of its own for what to do.
     package var speaksShell = false
@@ -32,6 +39,8 @@ public struct BackendConfiguration: Sendable {
     package var asker: Asker?
     /// Whether whoever set these can name another one that asks agents.
     package var canNameAsker = false
+    /// Makes the links to the broker.
+    package var makeLink: MakeLink = { MQTTLink(configuration: $0, delegate: $1) }
     /// A connection that all share; nil for one of each session's own.
     package var shared: SharedLink?
 
@@ -104,6 +113,7 @@ public struct BackendConfiguration: Sendable {
         var link = link
         link.credentials = credentials
         link.tls = tls
+        link.proxy = proxy
         link.protocolVersion = version
         return link
     }

@@ -32,9 +32,13 @@ package final class BackendSession: Sendable {
         within limit: Duration = .seconds(10), messageLimit: Int = messageLimit, byteLimit: Int = byteLimit
     ) async throws -> BackendSession {
         var configuration = settings.oneShot(clientID: settings.newClientID)
-        configuration.subscriptions = (required + useful).map { subscription($0, settings.topics) }
+        let wanted = (required + useful).map { subscription($0, settings.topics) }
+        let floods = wanted.filter { isFlood($0.filter, settings.topics) }
+        // What is known of an agent comes before its log, of which it says how its clock is.
+        let steps = floods.map { [$0] } + [wanted.filter { !floods.contains($0) }].filter { !$0.isEmpty }
+        configuration.subscriptions = steps.first ?? []
         let session: any SessionTransport
-        let answers: [SubscriptionResult]
+        var answers: [SubscriptionResult]
         if let link = settings.shared {
             let queue = MessageQueue(limit: messageLimit, byteLimit: byteLimit)
             guard let opened = try await link.open(queue, configuration.subscriptions, within: limit) else {
@@ -43,11 +47,29 @@ package final class BackendSession: Sendable {
             (session, answers) = opened
         } else {
             let own = try await firstSession(
-                configuration, within: limit, messageLimit: messageLimit, byteLimit: byteLimit)
+                configuration, within: limit, messageLimit: messageLimit, byteLimit: byteLimit,
+                over: settings.makeLink)
             (session, answers) = (own, own.connection.subscriptions)
         }
-        for (filter, result) in zip(required, answers) where !result.isGranted {
-            await session.disconnect(within: .seconds(2))
+        let made = BackendSession(session, settings)
+        do {
+            for step in steps.dropFirst() {
+                answers += try await made.results(of: step)
+            }
+            try made.check(answers, required)
+        } catch {
+            await made.close()
+            throw error
+        }
+        var connection = session.connection
+        connection.subscriptions = wanted.compactMap { wanted in answers.first { $0.subscription == wanted } }
+        return BackendSession(session, settings, connection)
+    }
+
+    private func check(_ answers: [SubscriptionResult], _ required: [String]) throws {
+        for result in answers where !result.isGranted {
+            let filter = result.subscription.filter
+            guard required.contains(filter) else { continue }
             let isLowered = if case .lowered = result.answer { true } else { false }
             throw BackendError(
                 .denied,
@@ -56,19 +78,23 @@ package final class BackendSession: Sendable {
                         ? "commands and replies need QoS 1, which this broker does not have"
                         : "check the broker's rules for \(settings.name)"))
         }
-        return BackendSession(session, settings)
+    }
+
+    /// Whether the broker keeps a message of each agent for it.
+    ///
+    /// Such a filter is subscribed to when the answer to the one before has come: mosquitto drops what a client has not
+    /// read beyond 1 000 packets (`max_queued_messages`), answers too.
+    private static func isFlood(_ filter: String, _ topics: Topics) -> Bool {
+        ([
+            topics.state(of: "+"), topics.health(of: "+"), topics.applied(of: "+"), topics.routes(of: "+"),
+            topics.contract(of: "+"),
+        ] + topics.mapFilters).contains(filter)
     }
 
     private static func subscription(_ filter: String, _ topics: Topics) -> Subscription {
-        // At QoS 1 a broker sends only as many retained messages as fit into its queue, at QoS 0 all.
-        let rosters =
-            [
-                topics.state(of: "+"), topics.health(of: "+"), topics.applied(of: "+"),
-                topics.routes(of: "+"),
-                topics.contract(of: "+"),
-            ] + topics.mapFilters
+        // At QoS 1 a broker sends only as many retained messages as fit into its queue, at QoS 0 what is read in time.
         // Documents of a group come again with each connection, and NATS cuts their topics at QoS 1.
-        let isState = rosters.contains(filter) || topics.isOfGroup(filter)
+        let isState = isFlood(filter, topics) || topics.isOfGroup(filter)
         return Subscription(filter, qos: isState ? .atMostOnce : .atLeastOnce)
     }
 
@@ -77,7 +103,8 @@ package final class BackendSession: Sendable {
     /// Each gets its part of the time to accept the connection, so that one that never answers does not take that of the
     /// others. One that has accepted may use the rest for the subscriptions: NATS needs seconds to make them.
     private static func firstSession(
-        _ configuration: MQTTLinkConfiguration, within limit: Duration, messageLimit: Int, byteLimit: Int
+        _ configuration: MQTTLinkConfiguration, within limit: Duration, messageLimit: Int, byteLimit: Int,
+        over makeLink: MakeLink
     ) async throws -> MQTTSession {
         var failures: [String] = []
         let (end, part) = (MonotonicTime.instant + limit, limit / configuration.brokers.count)
@@ -88,7 +115,7 @@ package final class BackendSession: Sendable {
             do {
                 return try await MQTTSession.connect(
                     one, within: max(end - MonotonicTime.instant, part), messageLimit: messageLimit,
-                    byteLimit: byteLimit)
+                    byteLimit: byteLimit, over: makeLink)
             } catch {
                 try Task.checkCancellation()
                 failures.append(refusalText(error))
@@ -97,10 +124,12 @@ package final class BackendSession: Sendable {
         throw BackendError(.noBroker, "\(failures.joined(separator: "; "))")
     }
 
-    private init(_ session: any SessionTransport, _ settings: BackendConfiguration) {
+    private init(
+        _ session: any SessionTransport, _ settings: BackendConfiguration, _ connection: Connection? = nil
+    ) {
         self.session = session
         self.settings = settings
-        connection = session.connection
+        self.connection = connection ?? session.connection
     }
 
     /// Publishes and waits until the broker has it.
@@ -126,10 +155,33 @@ package final class BackendSession: Sendable {
 
     /// Subscribes to one more filter; false when the broker refuses it.
     ///
-    /// - Throws: `CancellationError` when the task is cancelled.
+    /// - Throws: ``BackendError`` of the kind `noBroker` when the broker does not answer; `CancellationError` when the
+    ///   task is cancelled.
     package func subscribe(_ filter: String) async throws -> Bool {
-        let results = try await answers(to: Self.subscription(filter, topics))
-        return results?.allSatisfy(\.isGranted) ?? false
+        try await results(of: [Self.subscription(filter, topics)]).allSatisfy(\.isGranted)
+    }
+
+    private func results(of subscriptions: [Subscription]) async throws -> [SubscriptionResult] {
+        guard let answer = try await answer(to: subscriptions) else {
+            let reason = mayHaveDropped ? RetainedReading.dropped : "it did not answer"
+            throw BackendError(.noBroker, "subscribe at \(connection.broker): \(reason)")
+        }
+        return answer.results
+    }
+
+    /// Has the broker send again what it keeps for a filter, and behind it what it keeps on these topics; false when its
+    /// answer was among what it dropped.
+    func sendsAgain(_ filter: String, and topics: [String]) async throws -> Bool {
+        let answer = try await answer(
+            to: ([filter] + topics).map { Subscription($0, qos: .atMostOnce) })
+        session.unsubscribe(topics)
+        return answer?.turns == 1
+    }
+
+    /// Has the broker send what it keeps on these topics, which are so few that it drops none of it.
+    func ask(for topics: ArraySlice<String>) async throws {
+        _ = try await answer(to: topics.map { Subscription($0, qos: .atMostOnce) })
+        session.unsubscribe(Array(topics))
     }
 
     /// Waits until the broker has sent all that it had to send before this, such as what it retains.
@@ -141,19 +193,55 @@ package final class BackendSession: Sendable {
     package func fence() async throws -> Duration? {
         let start = MonotonicTime.instant
         // Whether it is granted does not matter; what a sender may read in any case is least remarkable.
-        let answer = try await answers(to: Subscription(topics.reply(of: "+", to: sender)))
+        let answer = try await answer(to: [Subscription(topics.reply(of: "+", to: sender))])
         return answer.map { _ in MonotonicTime.instant - start }
     }
 
     /// Nil when the connection ended, or there was no answer in time.
-    private func answers(to subscription: Subscription) async throws -> [SubscriptionResult]? {
-        do {
-            return try await session.subscribe([subscription])
-        } catch {
-            try Task.checkCancellation()
-            return nil
+    ///
+    /// A broker that drops what was not read in time drops answers too: one that does not come, though nothing else does
+    /// any more, is asked for again.
+    private func answer(to subscriptions: [Subscription]) async throws -> Answer? {
+        let answer = Promise<Answer?>()
+        let asking = Task { [session, self] in
+            for turn in 0..<Self.maximumAsking {
+                var before = -1
+                if turn == 0 || mayHaveDropped {
+                    Task {
+                        do {
+                            let results = try await session.subscribe(subscriptions)
+                            answer.fulfill(Answer(results: results, turns: turn + 1))
+                        } catch {
+                            // Else an answer may still come to what is asked again.
+                            if session.endReason != nil { answer.fulfill(nil) }
+                        }
+                    }
+                }
+                // What is news may go on for ever.
+                for _ in 0..<Self.maximumWaits where session.queue.received != before {
+                    before = session.queue.received
+                    try await MonotonicTime.sleep(for: Self.patience)
+                }
+            }
+            answer.fulfill(nil)
         }
+        defer { asking.cancel() }
+        return try await answer.value()
     }
+
+    /// Whether so many messages came that the broker may have dropped what else it had to send.
+    private var mayHaveDropped: Bool { session.queue.received >= RetainedNames.fewest }
+
+    /// What a broker answers to a subscription, and how often it had to be asked.
+    private struct Answer {
+        var results: [SubscriptionResult]
+        var turns: Int
+    }
+
+    private static let maximumAsking = 5
+    private static let maximumWaits = 15
+    /// Who sends nothing for so long has no more to send.
+    private static let patience = Duration.seconds(2)
 
     /// The next message, or the alarm set with ``alarm(after:)``; for one reader.
     ///

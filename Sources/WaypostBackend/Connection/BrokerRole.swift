@@ -5,13 +5,15 @@ import WaypostMessages
 package enum BrokerRole: String, Sendable {
     /// Commands and asks agents.
     case sender = "ops"
-    /// Sends maps and steers roll-outs.
+    /// Sends maps, steers roll-outs and writes the groups of agents.
     case release
 
     /// The role that may write a topic; nil where that is an agent's own.
     init?(writing topic: String, _ topics: Topics) {
         if case .command? = topics.inbound(topic) {
             self = .sender
+        } else if case .groups? = topics.inbound(topic) {
+            self = .release
         } else if topics.isOfMap(topic) || topics.rollout(topic) != nil || topic.hasSuffix("/map/patch") {
             self = .release
         } else {
@@ -23,7 +25,7 @@ package enum BrokerRole: String, Sendable {
     private var right: String {
         switch self {
         case .sender: "commands and asks agents"
-        case .release: "sends maps and steers roll-outs"
+        case .release: "sends maps, steers roll-outs and writes the groups of agents"
         }
     }
 

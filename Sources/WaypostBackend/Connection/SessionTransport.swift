@@ -11,6 +11,7 @@ protocol SessionTransport: Sendable {
     /// - Throws: ``MQTTSessionError``; `CancellationError` when the task is cancelled.
     func publish(_ message: MQTTMessage) async throws -> PublishReceipt.Result
     func subscribe(_ subscriptions: [Subscription]) async throws -> [SubscriptionResult]
+    func unsubscribe(_ filters: [String])
     func disconnect(within limit: Duration) async
 }
 
@@ -45,6 +46,8 @@ final class SharedReader: SessionTransport {
         }
         return results
     }
+
+    func unsubscribe(_ filters: [String]) { link.unsubscribe(id, filters) }
 
     func disconnect(within limit: Duration) async {
         link.remove(id)

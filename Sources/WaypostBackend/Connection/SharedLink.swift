@@ -40,10 +40,21 @@ package final class SharedLink: MQTTLinkDelegate {
             last += 1
             return last
         }
+
+        /// Takes filters from a reader, all unless named; returns those that no other has.
+        mutating func unused(by id: UInt64, among filters: [String]? = nil) -> [String] {
+            (filters ?? readers[id].map { Array($0.filters.keys) } ?? []).filter { filter in
+                guard readers[id]?.filters.removeValue(forKey: filter) != nil else { return false }
+                uses[filter, default: 1] -= 1
+                guard uses[filter] == 0 else { return false }
+                uses[filter] = nil
+                return true
+            }
+        }
     }
 
     private let state = Guarded(State())
-    private let link = Guarded<MQTTLink?>(nil)
+    private let link = Guarded<(any MessageLink)?>(nil)
     private let topics: Topics
     private let name: String
     private let will: MQTTMessage?
@@ -54,7 +65,7 @@ package final class SharedLink: MQTTLinkDelegate {
     }
 
     /// Begins to connect; once.
-    func start(_ configuration: MQTTLinkConfiguration) {
+    func start(_ configuration: MQTTLinkConfiguration, over makeLink: MakeLink) {
         var configuration = configuration
         configuration.cleanStart = true
         configuration.sessionExpiry = 0
@@ -62,7 +73,7 @@ package final class SharedLink: MQTTLinkDelegate {
         // Reconnect within 10 s, since someone is waiting. Agents back off longer.
         configuration.reconnect.longest = .seconds(10)
         if will != nil { configuration.willDelay = 0 }
-        let link = MQTTLink(configuration: configuration, delegate: self)
+        let link = makeLink(configuration, self)
         self.link.withLock { $0 = link }
         link.start()
     }
@@ -74,7 +85,7 @@ package final class SharedLink: MQTTLinkDelegate {
             defer { link = nil }
             return link
         }
-        await link?.stop(within: limit)
+        await link?.stop(after: [], within: limit)
         ended(nil)
     }
 
@@ -84,7 +95,7 @@ package final class SharedLink: MQTTLinkDelegate {
         _ body: (BackendConfiguration) async throws -> Value
     ) async throws -> Value {
         let link = SharedLink(topics: settings.topics, name: settings.name, will: will)
-        link.start(settings.lasting(clientID: settings.newClientID))
+        link.start(settings.lasting(clientID: settings.newClientID), over: settings.makeLink)
         var shared = settings
         shared.shared = link
         let result: Result<Value, any Error>
@@ -155,18 +166,21 @@ package final class SharedLink: MQTTLinkDelegate {
         return try await link.withLock(\.self)?.subscribe(subscriptions)
     }
 
+    func unsubscribe(_ id: UInt64, _ filters: [String]) {
+        giveUp(state.withLock { $0.unused(by: id, among: filters) })
+    }
+
     func remove(_ id: UInt64) {
-        let unused = state.withLock { state -> [String] in
-            guard let reader = state.readers.removeValue(forKey: id) else { return [] }
-            return reader.filters.keys.filter { filter in
-                state.uses[filter, default: 1] -= 1
-                guard state.uses[filter] == 0 else { return false }
-                state.uses[filter] = nil
-                return true
-            }
-        }
+        giveUp(
+            state.withLock { state in
+                defer { state.readers[id] = nil }
+                return state.unused(by: id)
+            })
+    }
+
+    private func giveUp(_ filters: [String]) {
         let kept = topics.reply(of: "+", to: name)
-        let filters = unused.filter { $0 != kept }
+        let filters = filters.filter { $0 != kept }
         if !filters.isEmpty { link.withLock(\.self)?.unsubscribe(filters) }
     }
 
@@ -231,17 +245,21 @@ package final class SharedLink: MQTTLinkDelegate {
     package func link(received batch: [MQTTMessage]) -> BatchDecision {
         let (readers, replies) = state.withLock { (Array($0.readers.values), $0.replies) }
         var routes: [String: (queues: [MessageQueue], isReply: Bool)] = [:]
-        var deliveries: [ObjectIdentifier: (queue: MessageQueue, messages: [MQTTMessage])] = [:]
+        var deliveries: [(queue: MessageQueue, messages: [MQTTMessage])] = []
+        var places: [ObjectIdentifier: Int] = [:]
         for message in batch {
             let route = routes[message.topic] ?? route(of: message.topic, to: readers)
             routes[message.topic] = route
             let id = route.isReply ? message.json?["id"]?.stringValue : nil
             let waiting = id.flatMap { replies[$0] }.map { Array($0.values) } ?? []
             for queue in waiting + route.queues {
-                deliveries[ObjectIdentifier(queue), default: (queue, [])].messages.append(message)
+                let place = places[ObjectIdentifier(queue)] ?? deliveries.count
+                places[ObjectIdentifier(queue)] = place
+                if place == deliveries.count { deliveries.append((queue, [])) }
+                deliveries[place].messages.append(message)
             }
         }
-        for (queue, messages) in deliveries.values { queue.append(messages) }
+        for (queue, messages) in deliveries { queue.append(messages) }
         return .acknowledge
     }
 
@@ -264,7 +282,7 @@ package final class SharedLink: MQTTLinkDelegate {
 
     /// The connection ended: all readers end with it, and commands wait for the next one.
     private func ended(_ reason: DisconnectReason?) {
-        let (readers, replies, waiting, lost) = state.withLock { state in
+        let (readers, replies, waiting, lost, unused) = state.withLock { state in
             state.current = nil
             state.reason = reason ?? state.reason
             let isOver = state.isStopped
@@ -273,11 +291,14 @@ package final class SharedLink: MQTTLinkDelegate {
                 state.readers[id]?.hasEnded = true
                 state.readers[id]?.endReason = reason
             }
+            // Else the next connection would begin with what the broker keeps for all of these at once.
+            let unused = ended.keys.flatMap { state.unused(by: $0) }
             let waiting = isOver ? Array(state.connecting.values) : []
             let lost = isOver ? Array(state.publishing.values) : []
             if isOver { (state.connecting, state.publishing) = ([:], [:]) }
-            return (ended.values.map(\.queue), state.replies.values.flatMap(\.values), waiting, lost)
+            return (ended.values.map(\.queue), state.replies.values.flatMap(\.values), waiting, lost, unused)
         }
+        giveUp(unused)
         for queue in readers { queue.finish() }
         for queue in replies { queue.alarm() }
         for event in waiting { event.fire() }

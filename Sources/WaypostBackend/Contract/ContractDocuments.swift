@@ -32,17 +32,14 @@ package struct ContractDocuments {
     }
 }
 
-/// Reads once what an agent can open and call.
-package struct ContractReader {
-    private let settings: BackendConfiguration
-
-    package init(_ settings: BackendConfiguration) { self.settings = settings }
-
+extension BackendConfiguration {
+    /// Reads once what an agent can open and call.
+    ///
     /// - Throws: ``BackendError`` when there is no broker, when it refuses to show the documents, when there are none.
     package func contract(of agent: String, within limit: Duration) async throws -> RouterContract {
-        var documents = ContractDocuments(of: agent, topics: settings.topics)
-        try await BackendSession.with(settings, required: documents.filters) { session in
-            _ = try await session.readRetained(within: limit) { documents.saw($0) }
+        var documents = ContractDocuments(of: agent, topics: topics)
+        try await BackendSession.with(self, required: documents.filters) { session in
+            try await session.readRetained(within: limit) { documents.saw($0) }
         }
         guard let contract = documents.contract else {
             throw BackendError(

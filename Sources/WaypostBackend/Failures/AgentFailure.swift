@@ -12,6 +12,8 @@ public struct AgentFailure: Sendable, Hashable {
         (self.agent, self.report) = (agent, report)
     }
 
+    /// The report as it came.
+    var json: JSONValue { report.json }
     /// Its id: a report that comes again has the same.
     public var id: String { report.id }
     /// What happened, for code to act on.
@@ -24,6 +26,8 @@ public struct AgentFailure: Sendable, Hashable {
     public var url: String? { report.url }
     /// The id of the command that caused it.
     public var ref: String? { report.ref }
+    /// The W3C `traceparent` of that command; nil when it had none.
+    public var trace: String? { report.trace }
     /// Names close to the one that was not found.
     public var nearest: [String] { report.nearest }
     /// How often it happened.

@@ -24,7 +24,7 @@ package struct FailureReader {
     /// What did not come.
     package struct Gaps {
         /// Agents that refused to tell, such as those of an older version.
-        package var refusals: [AgentReply] = []
+        package var refusals: [CommandReply] = []
         /// Why others did not answer.
         package var silence: BackendError?
         /// Reports that the agents' disks damaged.

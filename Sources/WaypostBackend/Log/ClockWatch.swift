@@ -28,7 +28,7 @@ struct ClockWatch {
     }
 
     /// What is to be said of a line that came just now; nil when its time may be right, or it was said.
-    mutating func doubt(_ line: LogLine, now: Int64) -> String? {
+    mutating func doubt(_ line: AgentEvent, now: Int64) -> String? {
         guard errors[line.agent] == nil else { return nil }
         let lag = now.subtracting(clamping: line.event.time)
         guard lag < -Self.largestLead || lag > Self.largestDelay else { return nil }
@@ -40,10 +40,10 @@ struct ClockWatch {
     }
 
     /// The line with the time of a correct clock.
-    func corrected(_ line: LogLine) -> LogLine { line.corrected(by: errors[line.agent] ?? 0) }
+    func corrected(_ line: AgentEvent) -> AgentEvent { line.corrected(by: errors[line.agent] ?? 0) }
 
     /// The same of a line that came just now.
-    func corrected(_ line: LogLine, now: Int64) -> LogLine {
+    func corrected(_ line: AgentEvent, now: Int64) -> AgentEvent {
         line.corrected(by: errors[line.agent] ?? 0, now: now)
     }
 

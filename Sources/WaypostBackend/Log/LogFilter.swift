@@ -42,7 +42,7 @@ package struct LogFilter: Sendable {
     }
 
     /// - Parameter now: the time of the wall clock, in milliseconds since 1970.
-    package func shows(_ line: LogLine, now: Int64 = WallClock.now()) -> Bool {
+    package func shows(_ line: AgentEvent, now: Int64 = WallClock.now()) -> Bool {
         shows(line.event.level, tag: line.event.tag)
             && (process.map { $0 == line.event.process } ?? true)
             && (expression?.isIn(line.event.message) ?? true)

@@ -8,7 +8,7 @@ import WaypostMessages
 package struct LogFollower {
     /// What a reader is given.
     package enum Entry: Sendable {
-        case line(LogLine)
+        case line(AgentEvent)
         /// Something about the log itself: an agent that came or went, a lost connection, events that are missing.
         case notice(String)
     }
@@ -135,21 +135,24 @@ package struct LogFollower {
         var early: [MQTTMessage] = []
         var roster = Roster(topics: settings.topics)
         if selection.single == nil {
-            _ = try await session.readRetained(within: Self.patience) {
+            let reading = try await session.readAsMuch(within: Self.patience) {
                 early.append($0)
                 roster.saw($0)
             }
+            roster.cutOff = reading.fault
+            if let gap = roster.gap { notice("agents may be missing: \(gap)") }
         } else {
-            try await session.readUpToFence {
+            let isRead = try await session.readUpToFence {
                 early.append($0)
                 roster.saw($0)
             }
+            if !isRead { roster.cutOff = "the broker does not answer" }
         }
         for message in early { learnGroups(message) }
         guard var fault = selection.fault(in: roster) else { return (early, selection.agents(in: roster)) }
         if selection.isByName {
             // Only their own topics were read: the right names are among the others.
-            let (all, _) = try await RosterReader(settings).roster(within: Self.patience)
+            let all = try await settings.roster(within: Self.patience)
             fault = selection.fault(in: all) ?? fault
         }
         if isDump { throw BackendError(.unknownReceiver, fault) }
@@ -229,7 +232,6 @@ package struct LogFollower {
             notice(text)
         }
         for message in others { guard show(message) else { return false } }
-        guard showWindow() else { return false }
         if isAfterLoss {
             for agent in replay.silent + replay.refusals.map(\.agent) { gaps.missed(of: agent) }
         }
@@ -241,8 +243,9 @@ package struct LogFollower {
         for agent in replay.silent { notice("\(agent) does not answer; its recent events are not shown") }
         for gap in replay.gaps { notice(gap) }
         for text in clocks.learnt(replay.wrongClocks) { notice(text) }
+        // What came meanwhile happened later.
         for line in replay.wanted { guard show(clocks.corrected(line)) else { return false } }
-        return true
+        return showWindow()
     }
 
     private mutating func comeBack() async throws -> BackendSession {
@@ -267,9 +270,9 @@ package struct LogFollower {
         guard selection.includes(agent, in: known[agent]?.groups) else { return true }
         switch content {
         case .log:
-            return take(LogLines(events: message.payload, from: agent), from: agent)
+            return take(AgentEvent.Lines(events: message.payload, from: agent), from: agent)
         case .failure:
-            return take(LogLines(failure: message.payload, from: agent), from: agent)
+            return take(AgentEvent.Lines(failure: message.payload, from: agent), from: agent)
         case .state:
             show(state: message, of: agent)
             return true
@@ -278,7 +281,7 @@ package struct LogFollower {
         }
     }
 
-    private mutating func take(_ found: LogLines, from agent: String) -> Bool {
+    private mutating func take(_ found: AgentEvent.Lines, from agent: String) -> Bool {
         for line in found.lines { window.add(line) }
         let before = unread
         unread += found.unread
@@ -315,7 +318,7 @@ package struct LogFollower {
         }
     }
 
-    private mutating func show(_ line: LogLine) -> Bool {
+    private mutating func show(_ line: AgentEvent) -> Bool {
         // A failure report has no number.
         guard !line.isReport else { return emit(line) }
         guard deduplicator.note(line.event, from: line.agent) else { return true }
@@ -323,7 +326,7 @@ package struct LogFollower {
         return emit(line)
     }
 
-    private func emit(_ line: LogLine) -> Bool { !filter.shows(line) || output(.line(line)) }
+    private func emit(_ line: AgentEvent) -> Bool { !filter.shows(line) || output(.line(line)) }
 
     private mutating func take(
         _ content: OutboundTopic, _ message: MQTTMessage, of agent: String

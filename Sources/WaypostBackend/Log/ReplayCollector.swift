@@ -70,7 +70,7 @@ package struct ReplayCollector: Sendable {
     private let expected: Set<String>?
     private var online: Set<String> = []
     private var sources: [String: Source] = [:]
-    private var lines: [Series: [Int64: LogLine]] = [:]
+    private var lines: [Series: [Int64: AgentEvent]] = [:]
     /// In the order in which they came.
     private var starts: [Series] = []
     private var requests: [MQTTMessage] = []
@@ -192,7 +192,7 @@ package struct ReplayCollector: Sendable {
         }
         switch content {
         case .log:
-            let found = LogLines(events: message.payload, from: agent)
+            let found = AgentEvent.Lines(events: message.payload, from: agent)
             unread += found.unread
             for line in found.lines { keep(line) }
             return true
@@ -263,7 +263,7 @@ package struct ReplayCollector: Sendable {
             return
         }
         for event in events {
-            guard let line = LogLine.event(event, event.serialized(), from: agent) else {
+            guard let line = AgentEvent.event(event, event.serialized(), from: agent) else {
                 unread += 1
                 continue
             }
@@ -295,14 +295,14 @@ package struct ReplayCollector: Sendable {
         return .json(topics.command(to: .agent(agent), from: sender), command.encoded())
     }
 
-    private func isWanted(_ line: LogLine, _ source: Source) -> Bool {
+    private func isWanted(_ line: AgentEvent, _ source: Source) -> Bool {
         line.event.time >= source.oldest ?? .min
             && filter?.shows(line.corrected(by: source.clockError)) ?? true
     }
 
     /// False for what was there already, or finds no place.
     @discardableResult
-    private mutating func keep(_ line: LogLine) -> Bool {
+    private mutating func keep(_ line: AgentEvent) -> Bool {
         guard count < Self.maximumLines, bytes + line.source.count <= maximumBytes else {
             dropped += 1
             return false
@@ -325,7 +325,7 @@ package struct ReplayCollector: Sendable {
     /// What was gathered and is wanted, in the order in which it happened, with the times of the agents' clocks.
     ///
     /// A wrong clock is nothing unusual: lines of such an agent are among those of the others where they belong.
-    package var wanted: [LogLine] {
+    package var wanted: [AgentEvent] {
         let agents = Set(starts.map(\.agent)).sorted().map { agent in
             lines(of: agent).filter { line in
                 sources[agent].map { isWanted(line, $0) } ?? (filter?.shows(line) ?? true)
@@ -336,7 +336,7 @@ package struct ReplayCollector: Sendable {
     }
 
     /// In order.
-    private func lines(of agent: String) -> [LogLine] {
+    private func lines(of agent: String) -> [AgentEvent] {
         starts.filter { $0.agent == agent }.flatMap { series in
             (lines[series] ?? [:]).values.sorted { $0.event.sequence < $1.event.sequence }
         }

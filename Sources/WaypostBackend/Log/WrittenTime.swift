@@ -1,6 +1,6 @@
 import Glibc
 import Waypost
-import WaypostMessages
+package import WaypostMessages
 
 /// What is wrong with a time that someone wrote.
 package struct TimeFault: Error, CustomStringConvertible {
@@ -17,16 +17,10 @@ package struct TimeFault: Error, CustomStringConvertible {
 /// - `20261120-231639`, as in names of files: UTC.
 /// - `1795216999123`, `1795216999`, `1795216999.123`: milliseconds and seconds since 1970, from ten digits on.
 package struct WrittenTime {
-    /// How many seconds a zone is ahead of UTC, at a moment in seconds since 1970.
-    package typealias Zone = @Sendable (_ moment: Int64) -> Int64
+    package typealias Zone = LocalZone.Offset
 
     /// The zone of this machine.
-    package static let local: Zone = { moment in
-        var seconds = time_t(moment)
-        var parts = tm()
-        localtime_r(&seconds, &parts)
-        return Int64(parts.tm_gmtoff)
-    }
+    package static let local: Zone = LocalZone.system
 
     /// What is written of the day.
     private enum Day {
@@ -45,7 +39,7 @@ package struct WrittenTime {
     private var offset: Int64?
 
     /// - Throws: ``TimeFault`` naming the part that is wrong.
-    init(_ text: String) throws(TimeFault) {
+    package init(_ text: String) throws(TimeFault) {
         self.text = text
         if let moment = Self.sinceEpoch(text) {
             (day, seconds, milliseconds, offset) = (.since1970, moment / 1_000, moment % 1_000, 0)
@@ -72,7 +66,7 @@ package struct WrittenTime {
     /// The moment, in milliseconds since 1970: the newest that is not after `now` where a part of the day is missing.
     ///
     /// - Throws: ``TimeFault`` for a local time that the beginning of summer time leaves out, and for one before 1970.
-    func moment(now: Int64, local: @escaping Zone = WrittenTime.local) throws(TimeFault) -> Int64 {
+    package func moment(now: Int64, local: @escaping Zone = WrittenTime.local) throws(TimeFault) -> Int64 {
         let zone: Zone = if let offset { { _ in offset } } else { local }
         let today = Self.parts(now / 1_000 + zone(now / 1_000))
         let candidates: [Int64?]

@@ -149,7 +149,7 @@ package struct MapClient: Sendable {
         let topic = settings.topics.map(of: .group(group))
         return try await BackendSession.with(settings, required: [], useful: [topic]) { session in
             var kept: Relocation?
-            _ = try await session.readRetained(within: .seconds(5)) { message in
+            try await session.readRetained { message in
                 kept = message.payload.isEmpty ? nil : Relocation(document: message.payload, .map)
             }
             return kept

@@ -42,9 +42,11 @@ public struct MapPlan: Sendable {
 
     /// Whether the broker shows who is there; otherwise ``members`` says nothing.
     public internal(set) var seesMembers = true
+    /// What of all that the broker keeps was not read, each a sentence; agents may be missing then.
+    var unread: [String] = []
 
     /// Whether an agent has that name, or is in that group, as far as that can be seen.
-    var isKnown: Bool { !members.isEmpty || !seesMembers }
+    var isKnown: Bool { !members.isEmpty || !seesMembers || !unread.isEmpty }
 
     /// That no agent has that name, or is in that group; nil when one has.
     package var absence: String? {

@@ -5,7 +5,7 @@ import WaypostMessages
 /// Finds out what a document would change.
 struct MapPlanner {
     /// How long retained documents are waited for.
-    private static let limit = Duration.seconds(5)
+    private static let limit = Duration.seconds(30)
 
     private let settings: BackendConfiguration
     private let audience: Audience
@@ -21,15 +21,16 @@ struct MapPlanner {
         let survey = try await MapSurvey.read(of: audience, settings, within: Self.limit)
         var plan = MapPlan(audience: audience)
         plan.seesMembers = survey.seesMembers
+        plan.unread = survey.notices
         plan.members = survey.members
-        if plan.members.isEmpty, plan.seesMembers { plan.nearest = try await nearest() }
+        if plan.members.isEmpty, plan.seesMembers, plan.unread.isEmpty { plan.nearest = try await nearest() }
         plan.fill(relocation, survey)
         return plan
     }
 
     /// Names like the one that no agent has.
     private func nearest() async throws -> [String] {
-        let (roster, _) = try await RosterReader(settings).roster(within: Self.limit)
+        let roster = try await settings.roster(within: Self.limit)
         return switch audience {
         case .agent(let agent): NearestNames.find(agent, among: roster.members.keys.sorted())
         case .group(let group): NearestNames.find(group, among: roster.groups.subtracting(["all"]).sorted())
@@ -74,6 +75,7 @@ extension MapPlan {
             found.insert(
                 MapObjection(kind: .unchecked, text: "the broker does not list its agents"), at: 0)
         }
+        found += unread.map { MapObjection(kind: .unchecked, text: $0) }
         if let older = RetainedMap.objection(to: document.revision, over: retained, of: audience),
             !found.contains(where: { $0.kind == .older })
         {

@@ -9,7 +9,7 @@ package struct MapReader: Sendable {
         /// By agent, in the order of the names.
         package var values: [(agent: String, value: Value)] = []
         /// Agents that refused, such as those of an older version.
-        package var refusals: [AgentReply] = []
+        package var refusals: [CommandReply] = []
         /// Why others did not answer.
         package var silence: BackendError?
         /// Agents whose clock is wrong, and how far it is ahead, in milliseconds; the times are corrected by it.

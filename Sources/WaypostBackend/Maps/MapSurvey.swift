@@ -76,12 +76,13 @@ struct MapSurvey: Sendable {
         ) { session in
             var survey = MapSurvey(audience, topics)
             survey.seesMembers = session.connection.subscriptions.first?.isGranted == true
-            _ = try await session.readRetained(within: limit) { message in
+            let reading = try await session.readAsMuch(within: limit) { message in
                 survey.saw(message)
                 saw(message)
             }
+            survey.roster.cutOff = reading.fault
             try await survey.readMissingMaps(in: session, within: limit)
-            survey.notices = session.loss.notices
+            survey.notices = session.loss.notices + [survey.roster.gap].compactMap(\.self)
             survey.sortIntoBuilds()
             try await survey.ask(settings, in: session)
             return survey
@@ -134,7 +135,8 @@ struct MapSurvey: Sendable {
             _ = try await session.subscribe(topics.map(of: .group(group)))
             _ = try await session.subscribe(topics.candidate(of: group))
         }
-        _ = try await session.readRetained(within: limit) { saw($0) }
+        let reading = try await session.readAsMuch(within: limit) { saw($0) }
+        roster.cutOff = roster.cutOff ?? reading.fault
     }
 
     /// What it says to have in force; nil where it does not say so, or its newest word can't be read.

@@ -132,7 +132,7 @@ struct MapUndoer {
         try await BackendSession.with(
             settings, required: [], useful: [topic] + [control].compactMap(\.self)
         ) { session in
-            _ = try await session.readRetained(within: .seconds(5)) { message in
+            try await session.readRetained { message in
                 guard message.retain, !message.payload.isEmpty else { return }
                 if message.topic == topic { retained.map = Relocation(document: message.payload, .map) }
                 if message.topic == control {

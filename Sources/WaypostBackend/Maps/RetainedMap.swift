@@ -25,7 +25,8 @@ extension BackendSession {
     /// Publishes a map that the broker is to keep, after a look at the one that it keeps now.
     ///
     /// - Parameter saw: Called with what else comes meanwhile.
-    /// - Throws: ``BackendError`` of kind `notSent` when that is newer, unless `allowed` has ``MapObjection/Kind/older``.
+    /// - Throws: ``BackendError`` of kind `notSent` when that is newer, unless `allowed` has ``MapObjection/Kind/older``;
+    ///   of kind `noBroker` when the broker does not say which one it keeps.
     func replaceMap(
         with map: Relocation, of audience: Audience, allowing allowed: Set<MapObjection.Kind>,
         _ saw: (MQTTMessage) -> Void
@@ -33,7 +34,7 @@ extension BackendSession {
         let message = try map.message(to: audience, topics)
         if !allowed.contains(.older), try await subscribe(message.topic) {
             var kept: [UInt8] = []
-            try await readUpToFence { found in
+            try await readRetained { found in
                 if found.topic == message.topic { kept = found.payload }
                 saw(found)
             }

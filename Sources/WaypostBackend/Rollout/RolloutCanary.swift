@@ -44,7 +44,7 @@ struct RolloutCanary: Sendable {
     private func answer(to urls: [String], of agent: String) async throws -> CanaryAnswer? {
         // Nothing is asked, and nothing differs.
         guard !urls.isEmpty else { return CanaryAnswer(agent: agent, inForce: next.id) }
-        let contract = try await ContractReader(settings).contract(of: agent, within: .seconds(3))
+        let contract = try await settings.contract(of: agent, within: .seconds(3))
         let wait = ReplyWait(atMost: Self.patience)
         let answers = try await MapReader(settings, wait).layers(of: .agent(agent))
         guard let layers = answers.values.first?.value.layers.map(\.wire),

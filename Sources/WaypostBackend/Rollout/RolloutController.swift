@@ -9,8 +9,6 @@ import WaypostMessages
 package struct RolloutController: Sendable {
     /// How often decisions are made.
     private static let tick = Duration.milliseconds(200)
-    /// How long the broker may take to send what it keeps.
-    private static let patience = Duration.seconds(30)
     /// Documents of ten thousand agents.
     package static let byteLimit = 512 << 20
 
@@ -62,20 +60,11 @@ package struct RolloutController: Sendable {
     ) async throws -> (outcome: RolloutOutcome, unkept: String?) {
         var salt = kept.control?.salt ?? ""
         if case .start(let id, _, _) = order { salt = id }
-        let now = Self.now
-        var director = RolloutDirector(
-            group: group, salt: salt, topics: topics, options: options,
-            holder: .init(name: settings.name, nonce: Identifier.short()),
-            wallOffset: WallClock.now() - now, at: now)
-        (director.foreseen, director.signer) = (foreseen, settings.signer)
-        // A broker that forgot the entries must not have them counted from 1 again.
-        for payload in audit?.payloads ?? [] { director.trail.saw(payload) }
+        var director = director(salt)
         var record = audit
         var session = try await connect()
         do {
-            let entries = try await read(&director, in: session)
-            try record?.begin(with: entries)
-            try director.begin(order, at: Self.now)
+            try await begin(order, &director, &record, in: session)
             while director.outcome == nil {
                 do {
                     try await steer(&director, &record, in: session)
@@ -86,6 +75,12 @@ package struct RolloutController: Sendable {
                     session = try await reconnect(&director, &record)
                     director.reconnected(at: Self.now)
                 }
+                guard director.isOvertaken, director.outcome == nil else { continue }
+                var next = self.director(salt)
+                await session.close()
+                session = try await connect()
+                try await begin(order, &next, &record, in: session)
+                director = next
             }
         } catch {
             // Release the lease in a separate task: it must go out even when ours is cancelled.
@@ -97,6 +92,27 @@ package struct RolloutController: Sendable {
         keep([], in: &record, &director)
         if let status = director.status(at: Self.now) { await observe(status) }
         return (director.outcome ?? .done, director.unkept)
+    }
+
+    private func director(_ salt: String) -> RolloutDirector {
+        let now = Self.now
+        var director = RolloutDirector(
+            group: group, salt: salt, topics: topics, options: options,
+            holder: .init(name: settings.name, nonce: Identifier.short()),
+            wallOffset: WallClock.now() - now, at: now)
+        (director.foreseen, director.signer) = (foreseen, settings.signer)
+        // A broker that forgot the entries must not have them counted from 1 again.
+        for payload in audit?.payloads ?? [] { director.trail.saw(payload) }
+        return director
+    }
+
+    private func begin(
+        _ order: RolloutDirector.Order, _ director: inout RolloutDirector, _ record: inout RolloutAuditFile?,
+        in session: BackendSession
+    ) async throws {
+        let entries = try await read(&director, in: session)
+        try record?.begin(with: entries)
+        try director.begin(order, at: Self.now)
     }
 
     private static func leave(_ session: BackendSession, _ release: MQTTMessage?) async {
@@ -143,10 +159,10 @@ package struct RolloutController: Sendable {
             if isAudit(message) { entries.append(message.payload) }
             if reader.isKeptState(message) { isPresenceKept = true }
         }
-        _ = try await session.readRetained(within: Self.patience, saw)
+        try await session.readRetained(saw)
         if entries.isEmpty, director.kept.control?.entry != nil {
             try await reader.subscribeToEachEntry(in: session)
-            _ = try await session.readRetained(within: Self.patience, saw)
+            try await session.readRetained(saw)
         }
         if !isPresenceKept { try await reader.ask { director.saw($0, at: Self.now) } }
         return entries
@@ -179,7 +195,7 @@ package struct RolloutController: Sendable {
 
     // MARK: Steering
 
-    /// Until the roll-out ends or the connection does.
+    /// Until the roll-out ends or the connection does, or it must begin anew.
     private func steer(
         _ director: inout RolloutDirector, _ record: inout RolloutAuditFile?, in session: BackendSession
     ) async throws {
@@ -189,7 +205,7 @@ package struct RolloutController: Sendable {
         let dropped = session.loss.dropped
         var alarm = session.alarm(after: Self.tick)
         defer { alarm.cancel() }
-        while director.outcome == nil {
+        while director.outcome == nil, !director.isOvertaken {
             if case .message(let message) = try await session.next() {
                 director.saw(message, at: Self.now)
                 // Not only when nothing comes: ten thousand agents say something all the time.

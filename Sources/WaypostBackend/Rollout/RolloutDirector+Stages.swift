@@ -76,6 +76,7 @@ extension RolloutDirector {
     /// Looks whether the audit ends where the control document says.
     private mutating func readAudit() {
         let faults = trail.begins(after: kept.control)
+        lastRead = trail.last?.number ?? 0
         if !faults.isEmpty { notices["audit"] = "the audit: \(faults.joined(separator: "; "))" }
         restoreAudit()
         guard trail.lacksLast, let control = kept.control else { return }

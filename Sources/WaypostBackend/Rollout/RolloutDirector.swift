@@ -106,6 +106,11 @@ package struct RolloutDirector: Sendable {
     var chosenByStage: [Int?] = []
     /// The document by which agents went back; what they say under it, or a later one, is an answer to it.
     var returnOrder: RolloutControl.Order?
+    /// The number of the last entry of the audit that was read before it began.
+    var lastRead: Int64 = 0
+    /// Whether another controller wrote after all was read, and before this one wrote anything: it must begin anew, for
+    /// what it is about to write does not know of that.
+    private(set) var isOvertaken = false
     /// How the stage ended that was over last, until somebody takes it.
     private var endOfStage: RolloutStatus?
     /// Signs the map before when it comes again; nil where maps are not signed.
@@ -207,11 +212,13 @@ package struct RolloutDirector: Sendable {
             }
             return
         }
+        let isNews = kept.control.map { $0.order < found.order } ?? true
         (kept.control, kept.controlPayload) = (found, message.payload)
         guard let control, outcome == nil else { return }
         if !isPlausible(found.epoch) {
             return putBack(groupTopics.control, control.encoded(), "the control document", at: now)
         }
+        if !clock.mayWrite, isNews, found.order < control.order { isOvertaken = true }
         if found.order == control.order, message.payload != control.encoded(), !isPending(groupTopics.control)
         {
             return resolveEqualOrder(found, at: now)
@@ -265,10 +272,13 @@ package struct RolloutDirector: Sendable {
     }
 
     private mutating func sawAudit(_ message: MQTTMessage, at now: Int64) {
-        guard let slot = Int64(message.topic.dropFirst(groupTopics.audits.count)), !isPending(message.topic)
-        else {
-            return
+        guard let slot = Int64(message.topic.dropFirst(groupTopics.audits.count)) else { return }
+        if !clock.mayWrite, control != nil, let entry = RolloutAudit(bytes: message.payload),
+            entry.slot == slot, lastRead + 1...lastRead + RolloutAudit.ring ~= entry.number
+        {
+            isOvertaken = true
         }
+        guard !isPending(message.topic) else { return }
         switch trail.saw(message.payload, in: slot) {
         case .asItShouldBe: break
         case .replaced(let known) where isSteering:

@@ -23,8 +23,22 @@ public struct RolloutPlan: Sendable {
         public internal(set) var diff: MapDiff?
     }
 
+    /// The clients that a plan was asked of, where not all are meant.
+    public struct Part: Sendable, Hashable {
+        /// What was asked of them: `region=eu, app <2.5`.
+        public let text: String
+        /// How many of the group they are.
+        public let agents: Int
+        /// Those that do not say it, neither yes nor no; they are left out.
+        public let silent: [String]
+    }
+
     /// The group, without its `@`.
     public let group: String
+    /// The part of the group that ``stages``, ``builds``, ``known`` and ``online`` are of; nil for all of it.
+    ///
+    /// What speaks against the map is found of all agents in any case: a roll-out is for all of a group.
+    public internal(set) var only: Part?
     /// The revision in force; nil when the group has no map.
     public internal(set) var base: Int64?
     /// The revision in force that the broker has lost, and that is published again first; nil when none is.
@@ -66,7 +80,14 @@ public struct RolloutPlan: Sendable {
     package var json: JSONValue {
         func texts(_ list: [String]) -> JSONValue { .array(list.map(JSONValue.string)) }
         return [
-            "group": .string(group), "base": .init(base), "republished": .init(republished),
+            "group": .string(group),
+            "only": only.map { only in
+                [
+                    "text": .string(only.text), "agents": .int(Int64(only.agents)),
+                    "silent": texts(only.silent),
+                ]
+            } ?? .null,
+            "base": .init(base), "republished": .init(republished),
             "next": .init(next), "known": .int(Int64(known)),
             "online": .int(Int64(online)),
             "stages": .array(

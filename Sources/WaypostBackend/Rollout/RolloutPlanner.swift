@@ -17,17 +17,20 @@ package struct RolloutPlanner {
     private let group: String
     private let options: RolloutOptions
     private let lost: Relocation?
+    private let only: (text: String, filter: RosterFilter)?
     private let byteLimit: Int
 
     /// - Parameters:
+    ///   - only: The agents that are shown, and how that was asked for; nil for all.
     ///   - lost: The map that members have in force, where the broker has lost it: ``republish(as:)`` sends it again.
     ///   - byteLimit: how much of the fleet's documents may wait here to be read.
     package init(
         _ settings: BackendConfiguration, group: String, _ options: RolloutOptions,
-        republishing lost: Relocation? = nil, byteLimit: Int = RolloutController.byteLimit
+        republishing lost: Relocation? = nil, only: (text: String, filter: RosterFilter)? = nil,
+        byteLimit: Int = RolloutController.byteLimit
     ) {
         (self.settings, self.group, self.options, self.byteLimit) = (settings, group, options, byteLimit)
-        self.lost = lost
+        (self.lost, self.only) = (lost, only)
     }
 
     private var topics: Topics { settings.topics }
@@ -65,11 +68,16 @@ package struct RolloutPlanner {
         plan.online = fleet.online.count
         let stages = RolloutStages(
             options.stages, of: fleet, include: options.include, exclude: options.exclude)
-        plan.stages = stages.entries.map { entry in
-            RolloutPlan.Stage(
-                name: options.stages[entry.place].description, agents: entry.agents.count,
-                examples: Array(entry.agents.prefix(10)))
+        let entries = stages.entries
+        func shown(_ meant: ([String]) -> [String]) -> [RolloutPlan.Stage] {
+            entries.map { entry in
+                let agents = meant(entry.agents)
+                return RolloutPlan.Stage(
+                    name: options.stages[entry.place].description, agents: agents.count,
+                    examples: Array(agents.prefix(10)))
+            }
         }
+        plan.stages = shown { $0 }
         plan.notices += stages.notices
         plan.builds = survey.builds.compactMap { build in
             let agents = build.agents.filter { !options.exclude.contains($0) }
@@ -81,6 +89,22 @@ package struct RolloutPlanner {
         plan.objections = objections(survey, plan)
         checkBase(&plan, fleet, kept)
         check(&plan, relocation, candidate, kept, id: id)
+        guard let only else { return plan }
+        // What speaks against it was found of all.
+        let part = Set(only.filter.agents(of: survey.roster, now: WallClock.now()).map(\.name))
+        func meant(_ agents: [String]) -> [String] { agents.filter(part.contains) }
+        plan.stages = shown(meant)
+        plan.known = meant(Array(fleet.agents.keys)).count
+        plan.online = meant(Array(fleet.online.keys)).count
+        plan.builds = plan.builds.compactMap { build in
+            var build = build
+            build.agents = meant(build.agents)
+            build.versions = Set(build.agents.compactMap { fleet.agents[$0]?.version }).sorted()
+            return build.agents.isEmpty ? nil : build
+        }
+        plan.only = RolloutPlan.Part(
+            text: only.text, agents: plan.known,
+            silent: only.filter.silent(of: survey.roster, now: WallClock.now()))
         return plan
     }
 

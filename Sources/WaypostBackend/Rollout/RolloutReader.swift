@@ -31,7 +31,7 @@ package struct RolloutReader: Sendable {
             settings, required: [topics.rollout(of: group)], useful: Array(filters.dropFirst())
         ) { session in
             var kept = RolloutDirector.Kept()
-            _ = try await session.readRetained(within: .seconds(5)) { note($0, in: &kept) }
+            try await session.readRetained { note($0, in: &kept) }
             return kept
         }
     }
@@ -74,7 +74,7 @@ package struct RolloutReader: Sendable {
     /// wildcard.
     func ask(_ saw: (MQTTMessage) -> Void) async throws {
         do {
-            try await RosterReader(settings).ask(group: group, spread: Self.spread, saw)
+            try await settings.ask(group: group, spread: Self.spread, saw)
         } catch let error as BackendError where error.kind == .denied {
             settings.logger.notice("it is not known who is in @\(group): \(error)")
         }
@@ -101,13 +101,14 @@ package struct RolloutReader: Sendable {
     /// What agents say of a roll-out that the broker has forgotten; nil when none has a candidate in force.
     private func remembered() async throws -> RolloutStatus? {
         var fleet = RolloutFleet(group: group, salt: "", topics: topics)
+        var reading = RetainedReading.whole
         let filters = [topics.map(of: .group(group))] + RolloutFleet.filters(topics).dropLast()
         let map = try await BackendSession.with(
             settings, required: [topics.rollout(of: group)], useful: filters,
             byteLimit: RolloutController.byteLimit
         ) { session in
             var map: RolloutDirector.Document?
-            _ = try await session.readRetained(within: .seconds(30)) { message in
+            reading = try await session.readAsMuch(within: .seconds(30)) { message in
                 if message.topic == topics.map(of: .group(group)) { map = .init(message.payload) }
                 _ = fleet.saw(message.seen, of: nil, at: 0)
             }
@@ -122,6 +123,7 @@ package struct RolloutReader: Sendable {
             "the broker keeps no control document; \(fleet.counts.onNext.counted("agent")) say to have the map in force; "
                 + "taking it back has them go back"
         ]
+        status.notices += [reading.fault].compactMap(\.self)
         return status
     }
 
@@ -154,7 +156,7 @@ package struct RolloutReader: Sendable {
             settings, required: [topics.rollout(of: group)], useful: [topics.lease(of: group)]
         ) { session in
             var kept = RolloutDirector.Kept()
-            _ = try await session.readRetained(within: .seconds(5)) { note($0, in: &kept) }
+            try await session.readRetained { note($0, in: &kept) }
             let first = kept.status(of: group)
             // A broker that has forgotten it gets it again from the controller.
             if shown == nil || (first != nil && first != shown) {
@@ -227,7 +229,7 @@ package struct RolloutReader: Sendable {
 
     /// What comes on other topics is no entry: on a connection that is shared that may be a reply to somebody else.
     private func read(_ kept: inout KeptAudit, in session: BackendSession) async throws {
-        _ = try await session.readRetained(within: .seconds(5)) { message in
+        try await session.readRetained { message in
             switch topics.rollout(message.topic) {
             case (group, .audit(let slot))?: kept.slots[slot] = message.payload
             case (group, .control)?: kept.control = try? RolloutControl(message.payload)

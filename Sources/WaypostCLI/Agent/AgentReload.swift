@@ -25,6 +25,8 @@ struct AgentReload: Sendable {
             if settings.routes != before.routes { fixed.append("routes") }
             if settings.isDemo != before.isDemo { fixed.append("demo") }
             if settings.metrics != before.metrics { fixed.append("metrics") }
+            if settings.renew != before.renew { fixed.append("renew") }
+            if settings.localPort != before.localPort { fixed.append("local-port") }
             threshold.level = settings.ownLogLevel
             logger.notice("configuration reloaded")
             if !fixed.isEmpty {

@@ -9,10 +9,9 @@ struct LocalAgent {
 
     /// - Throws: ``CommandError`` 64 when the settings name neither the agent nor its directory.
     init(_ settings: Settings) async throws(CommandError) {
-        name = try await settings.text("agent")
-        if let name, !Name.isValid(name) {
-            throw CommandError(
-                .usage, "agent \(name.debugDescription) must be 1 to 64 characters of A-Z a-z 0-9 _ -")
+        let environment = Invocation.current.environment
+        if let given = try await settings.text("agent") {
+            name = try AgentName.read(given, environment: environment)
         }
         groups = try await settings.texts("group")
         let chosen = try await settings.text("state")
@@ -21,6 +20,6 @@ struct LocalAgent {
                 .usage, "--local needs the agent's name: --agent ID, WAYPOST_AGENT, or --config FILE")
         }
         directory = try StateDirectory.standard(
-            agent: name ?? "", chosen: chosen, environment: Invocation.current.environment)
+            agent: name ?? "", chosen: chosen, environment: environment)
     }
 }

@@ -46,11 +46,11 @@ struct AgentPage {
                 topics.reply(of: agent, to: settings.name),
             ] + page.contract.filters
         ) { session in
-            _ = try await session.readRetained(within: limit) { page.saw($0) }
+            try await session.readRetained(within: limit) { page.saw($0) }
             if page.member?.isOnline == true { try await page.ask(settings, in: session) }
         }
         if page.member == nil {
-            let known = try? await RosterReader(settings).roster(within: limit).0
+            let known = try? await settings.roster(within: limit)
             let near = NearestNames.find(
                 agent, among: known?.members.keys.map(\.self) ?? [], limit: 1, slips: 2)
             throw CommandError(
@@ -131,9 +131,9 @@ struct AgentPage {
     /// The time of all that follows, so that nothing of the past is taken for the present.
     private func asOf(_ now: Int64) -> TextTable.Entry {
         guard let member else { return entry("?", "") }
-        let summary = AgentSummary(agent, member, now: now)
+        let summary = AgentStatus(agent, member, now: now)
         let time =
-            summary.asOf.map { "\(Timestamp.local($0)), \(AgentSummary.ago($0, now))" } ?? "an unknown time"
+            summary.asOf.map { "\(Timestamp.local($0)), \(AgentStatus.ago($0, now))" } ?? "an unknown time"
         let isOnline = member.isOnline == true
         // A page of watch stays on the screen.
         let isFresh = member.askedAt.map { now.subtracting(clamping: $0) < Self.freshness } ?? false
@@ -143,7 +143,9 @@ struct AgentPage {
             } else if let silence {
                 silence
             } else if isOnline {
-                "the last health that it published"
+                member.currentHealth == nil
+                    ? "before it connected; what follows may have changed since"
+                    : "the last health that it published"
             } else {
                 "before it \(member.isStopped ? "was shut down" : "was lost"); what follows may have changed since. "
                     + "Why it is not here, its machine says: waypost doctor --local, journalctl -u waypost-agent"

@@ -10,7 +10,7 @@ extension Roster {
         var lines: [String]
         /// Nil for the head line, as is the condition.
         var agent: String?
-        var condition: Condition?
+        var condition: AgentStatus.Condition?
 
         /// The text, or what fits of it, in the colour of the row.
         func drawn(_ text: TerminalText, _ style: Style) -> TerminalText {
@@ -30,7 +30,7 @@ extension Roster {
     ///   - agents: nil for all, those that need attention first.
     ///   - width: of the terminal; nil where there is none.
     func table(
-        _ style: Style, now: Int64 = WallClock.now(), isWide: Bool = false, agents: [AgentSummary]? = nil,
+        _ style: Style, now: Int64 = WallClock.now(), isWide: Bool = false, agents: [AgentStatus]? = nil,
         within width: Int? = nil, wraps: Bool = false
     ) -> [TerminalText] {
         rows(now: now, isWide: isWide, agents: agents, within: width, wraps: wraps).flatMap { row in
@@ -41,14 +41,14 @@ extension Roster {
     /// The row of one agent with nothing but a space between the cells; nil when there is no such agent.
     func line(of agent: String, _ style: Style, now: Int64, isWide: Bool) -> TerminalText? {
         guard let member = members[agent] else { return nil }
-        let cells = cells(AgentSummary(agent, member, now: now), now, isWide: isWide)
+        let cells = cells(AgentStatus(agent, member, now: now), now, isWide: isWide)
         let row = Row(lines: [TextTable.joined(cells)], agent: agent, condition: member.condition)
         return row.drawn(TerminalText(row.lines[0]), style)
     }
 
     /// The lines of the table, head line first, then the agents that need attention.
     func rows(
-        now: Int64, isWide: Bool = false, agents: [AgentSummary]? = nil, within width: Int? = nil,
+        now: Int64, isWide: Bool = false, agents: [AgentStatus]? = nil, within width: Int? = nil,
         wraps: Bool = false
     ) -> [Row] {
         let agents = agents ?? summaries(now: now)
@@ -56,7 +56,7 @@ extension Roster {
             columns: Self.columns(isWide: isWide), rows: agents.map { cells($0, now, isWide: isWide) })
         let lines = table.lines(within: width, wraps: wraps)
         return [Row(lines: lines[0])]
-            + zip(lines.dropFirst(), agents).map { Row(lines: $0, agent: $1.agent, condition: $1.condition) }
+            + zip(lines.dropFirst(), agents).map { Row(lines: $0, agent: $1.name, condition: $1.condition) }
     }
 
     private static func columns(isWide: Bool) -> [TextTable.Column] {
@@ -69,23 +69,31 @@ extension Roster {
             + (isWide
                 ? [
                     .init("UP", expendability: 7), .init("GROUPS", expendability: 6),
+                    .init("APP", expendability: 6), .init("LABELS", expendability: 7),
                     .init("BROKER", expendability: 9),
                 ] : []) + [.init("PROBLEM")]
     }
 
-    private func cells(_ agent: AgentSummary, _ now: Int64, isWide: Bool) -> [String] {
-        let member = members[agent.agent]
+    private static func labels(_ health: Health) -> String {
+        let labels = health.labels.sorted { $0.key < $1.key }.map { "\($0.key)=\($0.value)" }
+        return labels.isEmpty ? "-" : labels.joined(separator: ",")
+    }
+
+    private func cells(_ agent: AgentStatus, _ now: Int64, isWide: Bool) -> [String] {
+        let member = members[agent.name]
         let wide =
             isWide
             ? [
                 member?.isOnline == true
                     ? agent.started.map { TimeText.span(now.subtracting(clamping: $0)) } ?? "?" : "-",
                 agent.groups.isEmpty ? "-" : agent.groups.joined(separator: ","),
+                member?.health?.build ?? "-",
+                member?.health.map(Self.labels) ?? "?",
                 member?.health?.broker ?? "?",
             ] : []
         return
             ([
-                agent.agent, agent.state, agent.sinceText(now), agent.health, agent.asOfText(now), agent.map,
+                agent.name, agent.state, agent.sinceText(now), agent.health, agent.asOfText(now), agent.map,
                 agent.version, agent.mqtt,
             ] + wide + [agent.problemText(now)]).map(TextTable.cell)
     }

@@ -71,8 +71,13 @@ struct AgentCommand: OperatorCommand {
             agent.updateMetrics()
             return registry.text
         }
-        let socket = Self.healthSocket(settings, of: agent, logger)
-        defer { socket?.remove() }
+        let localPort = try settings.localPort.map {
+            try LocalPort($0, commandBytes: settings.configuration.limits.commandBytes)
+        }
+        try localPort?.start { agent.runLocally($0, $1) }
+        defer { localPort?.stop() }
+        let sockets = Self.sockets(settings, of: agent, logger)
+        defer { for socket in sockets { socket.remove() } }
         let reload = AgentReload(
             agent: agent, before: settings, logger: logger, threshold: threshold, read: read)
         let watch = hangups.map { hangups in
@@ -97,18 +102,35 @@ struct AgentCommand: OperatorCommand {
         }
     }
 
-    /// What answers `waypost health`; the agent works without it.
-    private static func healthSocket(
+    /// What answers `waypost health` and takes commands of this machine; the agent works without it.
+    private static func sockets(
         _ settings: AgentSettings, of agent: Agent, _ logger: Logger
-    ) -> HealthSocket? {
-        var socket: HealthSocket?
-        do {
-            socket = try HealthSocket(in: settings.configuration.stateDirectory)
-            try socket?.start { agent.localHealth }
-        } catch {
-            logger.warning("waypost health cannot ask this agent: \(error)")
+    ) -> [AgentSocket] {
+        let directory = settings.configuration.stateDirectory
+        var sockets: [AgentSocket] = []
+        func open(
+            _ purpose: AgentSocket.Purpose, _ verb: String, _ limits: SmallServer.Limits,
+            _ answer: @escaping SmallServer.Answer
+        ) {
+            do {
+                let socket = try AgentSocket(purpose, in: directory, limits)
+                try socket.start(answer)
+                sockets.append(socket)
+            } catch {
+                logger.warning("\(verb) cannot ask this agent: \(error)")
+            }
         }
-        return socket
+        let line: [UInt8] = [UInt8(ascii: "\n")]
+        open(.health, "waypost health", SmallServer.Limits()) { _ in
+            .answer(agent.localHealth.serialized() + line)
+        }
+        var limits = SmallServer.Limits()
+        limits.requestBytes = settings.configuration.limits.commandBytes + 1
+        open(.commands, "waypost open --local", limits) { request in
+            guard request.last == UInt8(ascii: "\n") else { return .readOn }
+            return .later { answered in agent.runLocally(request.dropLast()) { answered($0 + line) } }
+        }
+        return sockets
     }
 
     private static func router(_ settings: AgentSettings, _ logger: Logger) throws -> Router {

@@ -15,6 +15,9 @@ struct AgentsCommand: OperatorCommand {
             attention come first. SINCE is the time of the last connection, shutdown or observed loss; AS OF is the \
             time of the last health, which an agent publishes every 30 s.
 
+            Agents that do not say a label or version that --label or --app asks for are left out, and named at the \
+            end; with --json in an object with leftOut, agents and why.
+
             On a terminal the columns that matter least are left out, and long problems are truncated; see --wrap.
 
             Examples:
@@ -22,6 +25,7 @@ struct AgentsCommand: OperatorCommand {
               waypost agents k1 --wrap
               waypost agents --group lobby --problem
               waypost agents --state lost --state shut-down --sort since
+              waypost agents --label region=eu --app '<2.5' --names
               waypost agents --watch
               waypost agents --ask --spread 1s
               waypost agents -o wide
@@ -48,6 +52,20 @@ struct AgentsCommand: OperatorCommand {
     @Option(help: ArgumentHelp("Only agents of this version of the program.", valueName: "version"))
     var version: String?
 
+    @Option(
+        name: .customLong("label"), parsing: .singleValue,
+        help: ArgumentHelp(
+            "Only agents with this label: region=eu. May be repeated; all must fit.", valueName: "name=value")
+    )
+    var labels: [String] = []
+
+    @Option(
+        name: .customLong("app"),
+        help: ArgumentHelp(
+            "Only agents with these versions of the app, see --build of waypost agent: '<2.5', '>=2.1 <3'.",
+            valueName: "range"))
+    var app: String?
+
     @Option(help: ArgumentHelp("The column to sort by.", valueName: "column"))
     var sort = RosterFilter.Order.attention
 
@@ -57,7 +75,7 @@ struct AgentsCommand: OperatorCommand {
     @Option(
         name: .customShort("o"),
         help: ArgumentHelp(
-            "wide adds columns: uptime, groups, broker.", valueName: "form"),
+            "wide adds columns: uptime, groups, app, labels, broker.", valueName: "form"),
         completion: .list(["wide"]))
     var form: String?
 
@@ -92,6 +110,7 @@ struct AgentsCommand: OperatorCommand {
                 "--state must be one of \(RosterFilter.words.joined(separator: ", ")); found \(state.debugDescription)"
             )
         }
+        try FactFilter.check(labels, app)
         guard form == nil || form == "wide" else { throw ValidationError("-o must be wide") }
         guard !ask || !watch else { throw ValidationError("--ask asks once, without --watch") }
         guard spread == nil || ask else { throw ValidationError("--spread needs --ask") }
@@ -105,17 +124,16 @@ struct AgentsCommand: OperatorCommand {
 
     func perform() async throws {
         let settings = try await session.resolved()
-        let reader = RosterReader(settings)
-        let (roster, isComplete) =
+        let roster =
             ask
             ? try await Terminal.waiting(while: "asking the agents") {
-                try await reader.ask(
-                    spread: (spread ?? .seconds(2)).milliseconds, wait: wait.given ?? RosterReader.patience)
+                try await settings.askAgents(
+                    spread: (spread ?? .seconds(2)).milliseconds, wait: wait.given)
             }
-            : try await reader.roster(within: wait.duration)
+            : try await settings.roster(within: wait.duration)
         let chosen = selection.agents(of: roster, now: WallClock.now())
         if names {
-            let all = sort == .attention ? chosen.map(\.agent).sorted() : chosen.map(\.agent)
+            let all = sort == .attention ? chosen.map(\.name).sorted() : chosen.map(\.name)
             for name in all {
                 if output.isJSON {
                     Terminal.print(json: ["agent": .string(name)])
@@ -124,9 +142,9 @@ struct AgentsCommand: OperatorCommand {
                 }
             }
         } else if output.isJSON {
-            let all = sort == .attention ? chosen.sorted { $0.agent < $1.agent } : chosen
-            for agent in all { Terminal.print(json: roster.json(of: agent.agent)) }
-        } else if roster.members.isEmpty {
+            let all = sort == .attention ? chosen.sorted { $0.name < $1.name } : chosen
+            for agent in all { Terminal.print(json: roster.json(of: agent.name)) }
+        } else if roster.members.isEmpty, roster.gap == nil {
             let what = ask ? "no agent answered" : "no agents"
             Terminal.print("\(what) at \(settings.place) under \(settings.topics.root)")
             if !ask {
@@ -142,26 +160,36 @@ struct AgentsCommand: OperatorCommand {
                 output.style, isWide: form != nil, agents: chosen, within: Terminal.width, wraps: wrap)
             for line in table { Terminal.print(line) }
         }
-        if roster.isFull {
-            Terminal.note(
-                "waypost: warning: only \(roster.members.count) agents are shown: there are more, or their documents are too long"
-            )
-        }
+        tellSilent(selection.silent(of: roster, now: WallClock.now()))
         try throwIfUnknown(in: roster, settings.place)
-        guard isComplete else {
+        if let gap = roster.gap {
             throw CommandError(
                 .failed,
-                ask
-                    ? "the list may be incomplete: answers came faster than they were read; see --spread"
-                    : "the list may be incomplete: the broker did not send all agents within \(wait.text); see --wait"
-            )
+                "the list may be incomplete: \(gap); see \(ask ? "--spread" : "--wait, and: waypost doctor")")
         }
-        if watch { try await follow(reader, roster) }
+        if watch { try await follow(roster, of: settings) }
     }
 
     private var selection: RosterFilter {
         RosterFilter(
-            names: agents, group: group, states: states, haveProblem: problem, version: version, order: sort)
+            names: agents, group: group, states: states, haveProblem: problem, version: version,
+            labels: FactFilter.values(labels), app: app.flatMap { AppRange($0) }, order: sort)
+    }
+
+    /// Those of which it is not known whether they are meant.
+    private func tellSilent(_ agents: [String]) {
+        guard !agents.isEmpty else { return }
+        if output.isJSON {
+            Terminal.print(json: [
+                "leftOut": .int(Int64(agents.count)), "agents": .array(agents.map(JSONValue.string)),
+                "why": "they do not say a label or a version that was asked for",
+            ])
+        } else {
+            let shown = agents.prefix(5).joined(separator: ", ") + (agents.count > 5 ? ", …" : "")
+            Terminal.note(
+                "waypost: \(agents.count.counted("agent")) left out that \(agents.count == 1 ? "does" : "do") not say it, neither yes nor no: \(shown)"
+            )
+        }
     }
 
     private func throwIfUnknown(in roster: Roster, _ place: String) throws {
@@ -171,16 +199,16 @@ struct AgentsCommand: OperatorCommand {
         guard unknown.isEmpty else { throw CommandError(.noReply, unknown.joined(separator: "; ")) }
     }
 
-    private func follow(_ reader: RosterReader, _ roster: Roster) async throws {
+    private func follow(_ roster: Roster, of settings: BackendConfiguration) async throws {
         let monitor = ClosedOutputMonitor()
         defer { monitor.end() }
         do {
             let selection = selection
             var roster = roster
-            try await reader.follow(&roster) { roster, agent in
+            try await settings.follow(&roster) { roster, agent in
                 let now = WallClock.now()
                 guard let member = roster.members[agent],
-                    selection.holds(for: AgentSummary(agent, member, now: now), member, now)
+                    selection.holds(for: AgentStatus(agent, member, now: now), member, now)
                 else { return true }
                 if output.isJSON { return Terminal.print(json: roster.json(of: agent)) }
                 let line = roster.line(of: agent, output.style, now: now, isWide: form != nil)

@@ -13,6 +13,7 @@ struct CallCommand: RequestVerb {
               waypost call CalculatorService add --args '[2,3]' --agent k1
               waypost call CalculatorService 'divide(a:by:)' --agent k1 \\
                 --args '{"a":1,"by":4}'
+              waypost call CalculatorService add --args '[2,3]' --local --agent k1
               waypost call AppConfigServiceProtocol openMiniProgramWithInfo: \\
                 --agent k1 --args '[{"key":"value"}]'
             """)

@@ -26,6 +26,7 @@ struct CheckCommand: OperatorCommand {
                 | jq -r '.[].detail'
               waypost describe --agent k1 --json > contract.json
               waypost check --routes contract.json --commands backend.jsonl
+              waypost check --routes contract-5.4.json --since contract-5.3.json
             """)
 
     @OptionGroup(title: "What") var source: RouteSource
@@ -35,6 +36,12 @@ struct CheckCommand: OperatorCommand {
             "Commands of a backend as they are sent, JSON Lines; each is checked against the routes and services.",
             valueName: "file"))
     var commands: String?
+
+    @Option(
+        help: ArgumentHelp(
+            "What callers know, a list of routes or a contract: what breaks them is a mistake, what else is different a note.",
+            valueName: "file"), completion: .file(extensions: ["json"]))
+    var since: String?
 
     @Flag(help: "Exit with 1 also for notes.")
     var strict = false
@@ -53,7 +60,8 @@ struct CheckCommand: OperatorCommand {
         guard !output.isJSON || format ?? .json == .json else {
             throw ValidationError("use --json or --format, not both")
         }
-        guard commands != "-" || !([source.routes].compactMap(\.self) + source.maps).contains("-") else {
+        let files = [source.routes, since, commands].compactMap(\.self) + source.maps
+        guard files.count(where: { $0 == "-" }) < 2 else {
             throw ValidationError("only one file can be standard input")
         }
     }
@@ -67,10 +75,11 @@ struct CheckCommand: OperatorCommand {
                 try InputFile.read(file, purpose: "map file"), of: file, maximumBytes: maximum)
         }
         let configuration = try router.setup().configuration.completed(by: contract)
-        var found = CheckFinding.all(in: list, maps, configuration)
+        let earlier = try since.map { try RouteFile($0).contract }
+        var found = CheckFinding.all(in: list, maps, configuration, since: earlier)
         if let commands {
             let check = CommandCheck(
-                try ContractCheck(contract, configuration, maps.map(\.map.layer)),
+                try AgentContract(contract, configuration, maps.map(\.map.layer)),
                 hasServices: !contract.services.isEmpty)
             found += try check.findings(commands)
         }

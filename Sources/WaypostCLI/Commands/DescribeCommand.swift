@@ -80,7 +80,7 @@ struct DescribeCommand: ContractCommand {
         }
         let hops = resolved?.hops ?? []
         if let route = try contract.routes.first(where: { $0.path == resolved?.route ?? name })
-            ?? ContractCheck(contract).route(of: resolved?.final ?? name)
+            ?? AgentContract(contract).route(of: resolved?.final ?? name)
         {
             guard !hops.isEmpty, let resolved else { return show(route.json, text.lines(route)) }
             let json = route.json.objectValue ?? [:]

@@ -68,9 +68,10 @@ struct ExplainCommand: OperatorCommand {
     private func explain(command id: String, at agent: String) async throws {
         let settings = try await session.resolved(signedBy: signing)
         let sender = settings.name
-        let request = try CommandRequest(
+        var request = try CommandRequest(
             asking: .inspect(target: id, sender: of), of: .agent(agent), settings, signer: settings.signer,
             wait.replyWait)
+        request.leavesOfflineAlone = true
         var isOK = true
         _ = try await request.perform { answer in
             let isKnown = answer.reply.result["commands"]?.arrayValue?.isEmpty == false

@@ -78,7 +78,7 @@ struct FailuresCommand: OperatorCommand {
             await session.resolved(), signer: signing.signer(), wait.replyWait)
         let audience = audience.isGiven ? try audience.audience : .all
         var groups = FailureGroups()
-        var lines: [LogLine] = []
+        var lines: [AgentEvent] = []
         var bytes = 0
         var isFull = false
         let gaps = try await reader.read(audience, since: since, query: logQuery()) { found in
@@ -88,7 +88,7 @@ struct FailuresCommand: OperatorCommand {
             }
             let payload = found.json.serialized()
             guard lines.count < Self.maximumLines, bytes + payload.count <= Self.maximumBytes,
-                var line = LogLine.failure(payload, from: found.agent)
+                var line = AgentEvent.failure(payload, from: found.agent)
             else {
                 isFull = true
                 return

@@ -63,7 +63,7 @@ struct HealthCommand: OperatorCommand {
         let place = try await LocalAgent(Settings(given, file: configurationFile))
         let json: JSONValue
         do throws(CommandError) {
-            json = try HealthSocket.ask(in: place.directory, within: wait.duration)
+            json = try AgentSocket.ask(.health, in: place.directory, within: wait.duration)
         } catch {
             guard error.exit == .noReply, !StateInspection.isInUse(directory: place.directory) else {
                 throw error

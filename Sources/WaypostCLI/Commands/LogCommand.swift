@@ -47,7 +47,7 @@ struct LogCommand: RequestVerb {
         return .log(level: level, tag: tag, milliseconds: time.milliseconds)
     }
 
-    func lines(_ answer: AgentReply, _ style: Style) -> [TerminalText] {
+    func lines(_ answer: CommandReply, _ style: Style) -> [TerminalText] {
         guard answer.isOK, let until = answer.reply.result["until"]?.time else {
             return ReplyText(style: style).lines(answer)
         }

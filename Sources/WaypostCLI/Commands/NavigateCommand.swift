@@ -41,7 +41,7 @@ struct NavigateCommand: RequestVerb {
         return .navigate(move)
     }
 
-    func lines(_ answer: AgentReply, _ style: Style) -> [TerminalText] {
+    func lines(_ answer: CommandReply, _ style: Style) -> [TerminalText] {
         let result = answer.reply.result
         guard answer.isOK, let shown = result["navigation"] else {
             return ReplyText(style: style).lines(answer)

@@ -12,6 +12,8 @@ struct OpenCommand: RequestVerb {
               waypost open scheme://router/demo --agent k1 \\
                 --params '{"id":2,"tags":["a"]}'
               waypost open scheme://router/demo --group lobby --wait 3
+              waypost open scheme://router/demo --agent k1 --window '02:00-04:00'
+              waypost open scheme://router/demo --local --agent k1    # past the broker
             """)
 
     @Argument(help: "The URL; a service URL becomes a call.", completion: .routes)

@@ -16,7 +16,7 @@ struct PingCommand: RequestVerb {
 
     func operation() -> Command.Operation { .ping() }
 
-    func lines(_ answer: AgentReply, _ style: Style) -> [TerminalText] {
+    func lines(_ answer: CommandReply, _ style: Style) -> [TerminalText] {
         guard answer.isOK else { return ReplyText(style: style).lines(answer) }
         let asked = WallClock.now() - answer.roundTrip
         let offset = ClockOffset(of: answer.reply, asked: asked, trip: answer.roundTrip)

@@ -15,6 +15,8 @@ struct RolloutPlanCommand: RolloutVerb {
               waypost rollout plan --group lobby --file map.json
               waypost rollout plan --group lobby --file map.json \\
                 --stages 3,10%,100% --json
+              waypost rollout plan --group lobby --file map.json \\
+                --only region=eu --only 'app<2.5'
               waypost rollout plan --group lobby --file map.json --sign-key release.pem
             """)
 
@@ -23,6 +25,13 @@ struct RolloutPlanCommand: RolloutVerb {
 
     @Option(help: "The id that it would have: it says which agents come first.")
     var id = "plan"
+
+    @Option(
+        name: .customLong("only"), parsing: .singleValue,
+        help: ArgumentHelp(
+            "Show it of the agents alone with this label, region=eu, or with these versions of the app, 'app<2.5', 'app>=2.1 <3'. May be repeated; all must fit.",
+            valueName: "fact"))
+    var only: [String] = []
 
     @OptionGroup var stages: RolloutStageOptions
     @OptionGroup var pace: RolloutPace
@@ -34,7 +43,10 @@ struct RolloutPlanCommand: RolloutVerb {
     @OptionGroup var output: OutputOptions
     @OptionGroup(title: "Broker", visibility: .shared) var session: SessionOptions
 
-    func validate() throws { try NameCheck.check(id, of: "--id") }
+    func validate() throws {
+        try NameCheck.check(id, of: "--id")
+        _ = try FactFilter.facts(only)
+    }
 
     func perform() async throws {
         let settings = try await session.resolved(signedBy: signing, asking: asking)
@@ -42,9 +54,16 @@ struct RolloutPlanCommand: RolloutVerb {
         if let signer = settings.signer { map = try map.signed(by: signer, for: .group(target.name)) }
         var options = try stages.options(pace)
         options.allowed = objections.allowed
+        let facts = try FactFilter.facts(only)
         let planner = RolloutPlanner(
             settings, group: try target.name, options,
-            republishing: try lost.file.map { try RelocationOptions.relocation(file: $0, by: settings.name) })
+            republishing: try lost.file.map { try RelocationOptions.relocation(file: $0, by: settings.name) },
+            only: only.isEmpty
+                ? nil
+                : (
+                    only.joined(separator: ", "),
+                    RosterFilter(group: try target.name, labels: facts.labels, app: facts.app)
+                ))
         let plan = try await Terminal.waiting(while: "asking the agents of @\(target.name)") {
             try await planner.plan(map, id: id)
         }

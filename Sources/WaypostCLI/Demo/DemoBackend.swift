@@ -77,7 +77,7 @@ final class DemoBackend {
             if reply.status != .accepted { seen.replies[reply.id] = reply }
             output.reply(reply)
         case .log:
-            for line in LogLine.events(message.payload, from: agent) {
+            for line in AgentEvent.events(message.payload, from: agent) {
                 seen.events += 1
                 if let ref = line.event.ref { seen.refs.insert(ref) }
                 if line.event.tag == "Map" { seen.mapEvents += 1 }
@@ -86,7 +86,7 @@ final class DemoBackend {
         case .failure:
             guard let report = try? FailureReport(payload) else { return }
             seen.failures.append(report)
-            if let line = LogLine.failure(message.payload, from: agent) { output.failure(line) }
+            if let line = AgentEvent.failure(message.payload, from: agent) { output.failure(line) }
         case .state:
             guard let state = try? AgentState(payload) else { return }
             seen.isOnline = state.isOnline

@@ -22,11 +22,11 @@ struct DemoOutput {
         }
     }
 
-    func log(_ line: LogLine) {
+    func log(_ line: AgentEvent) {
         tell(nil) { "     \(line.text(.threadtime, style, agentWidth: nil))" }
     }
 
-    func failure(_ line: LogLine) { log(line) }
+    func failure(_ line: AgentEvent) { log(line) }
 
     func state(_ state: AgentState) {
         tell(nil) {

@@ -26,10 +26,11 @@ struct BrokerCheck {
         return try await examine(wanted) { session in
             var roster = Roster(topics: topics)
             var signs = BrokerEngine.Signs(session.connection)
-            let isComplete = try await session.readRetained(within: wait.duration) { message in
+            let reading = try await session.readAsMuch(within: wait.duration) { message in
                 roster.saw(message)
                 signs.saw(message)
             }
+            roster.cutOff = reading.fault
             if signs.version == .v311 {
                 signs.keepsOwnFilter = try await !session.subscribe(BrokerEngine.ownFilter)
             }
@@ -40,7 +41,7 @@ struct BrokerCheck {
                 isGone
                 ? nil
                 : agent ?? online.filter { $0.value.condition == .healthy }.keys.min() ?? online.keys.min()
-            var answers = try await ask(target, roster, session)
+            var answers = try await ask(target, &roster, session)
             let hasAnswered = answers.contains { $0.check == "clock" }
             var kept: [DoctorFinding] = []
             if let target, hasAnswered {
@@ -58,7 +59,7 @@ struct BrokerCheck {
             let version =
                 engine == nil || signs.published != nil ? Self.version(signs.published, session) : nil
             return [version, engine].compactMap(\.self) + [
-                subscriptions(session, wanted), agents(roster, isComplete),
+                subscriptions(session, wanted), agents(roster, reading),
             ]
                 + FleetCheck(
                     roster: roster, agent: agent, asked: hasAnswered ? target : nil, now: WallClock.now()
@@ -128,25 +129,30 @@ struct BrokerCheck {
         return DoctorFinding("subscribe", .ok, "all \(wanted.count) subscriptions were granted")
     }
 
-    private func agents(_ roster: Roster, _ isComplete: Bool) -> DoctorFinding {
+    private func agents(_ roster: Roster, _ reading: RetainedReading) -> DoctorFinding {
         let online = roster.members.filter { $0.value.isOnline == true }
         let text = "\(roster.members.count) known, \(online.count) online"
+        if let gap = roster.gap {
+            let advice =
+                switch reading {
+                case .late: "wait longer: --wait 1m"
+                case .droppedByBroker:
+                    "let the broker hold more for a client, as many messages as there are agents"
+                case .droppedHere, .whole: "look at a part of them: --agent"
+                }
+            return DoctorFinding("agents", .warning, "\(text); \(gap)", advice: advice)
+        }
         if roster.members.isEmpty {
             return DoctorFinding(
                 "agents", .warning, "there are none under \(topics.root)",
                 advice: "is this the right broker and --root, and may \(sender) read +/state?")
-        }
-        guard isComplete else {
-            return DoctorFinding(
-                "agents", .warning, "\(text); the broker did not send all agents within \(wait.text)",
-                advice: "wait longer: --wait 1m")
         }
         return DoctorFinding("agents", .ok, text)
     }
 
     /// Writes to an agent and reads its answer, which shows both rights at once, and its clock.
     private func ask(
-        _ target: String?, _ roster: Roster, _ session: BackendSession
+        _ target: String?, _ roster: inout Roster, _ session: BackendSession
     ) async throws -> [DoctorFinding] {
         let now = WallClock.now()
         let command = Command(sending: .ping())
@@ -189,6 +195,7 @@ struct BrokerCheck {
             return [noAnswer(from: target, roster.members[target]?.health, to: topic, session)]
         }
         let trip = (MonotonicTime.instant - asked).milliseconds
+        if reply.code == .ok { roster.answered(target, reply.result) }
         return [
             DoctorFinding("publish", .ok, "\(target) answers a ping in \(trip) ms (\(reply.code.name))"),
             Self.clock(of: reply, from: target, asked: now, trip: trip),

@@ -15,8 +15,20 @@ struct GroupCheck {
     let sender: String
     let wait: WaitOptions
 
-    /// Sends a ping to each group, and looks whether the agent answers; it is one that answers what goes to itself.
+    /// What the agent refused, and whether it answers in its groups.
     func findings(_ roster: Roster, _ session: BackendSession) async throws -> [DoctorFinding] {
+        let refused = roster.members[agent]?.health?.saidGroups?.refused.map { refused in
+            DoctorFinding(
+                "groups", .warning,
+                "\(agent) refused the newest document of its groups: \(refused.code): \(refused.detail)",
+                advice:
+                    "waypost groups --agent \(agent) shows what is in force; see also: waypost groups --help")
+        }
+        return try await [refused].compactMap(\.self) + answers(roster, session)
+    }
+
+    /// Sends a ping to each group, and looks whether the agent answers; it is one that answers what goes to itself.
+    private func answers(_ roster: Roster, _ session: BackendSession) async throws -> [DoctorFinding] {
         let members = roster.members.values
         let groups = (roster.members[agent]?.groups ?? []).prefix(Self.most.groups).filter { group in
             members.count { $0.groups?.contains(group) == true } <= Self.most.members

@@ -17,7 +17,7 @@ struct LocalCheck {
 
     var findings: [DoctorFinding] {
         do {
-            let json = try HealthSocket.ask(in: directory, within: Self.patience)
+            let json = try AgentSocket.ask(.health, in: directory, within: Self.patience)
             let health = Health(json)
             return [
                 DoctorFinding("agent", .ok, "it runs, up \(health.uptimeText), version \(health.version)")

@@ -31,6 +31,7 @@ struct RightsCheck {
         [
             Right(name: "maps", topic: topics.map(of: .group(group)), isRead: true),
             Right(name: "patches", topic: topics.patch(of: group), isRead: false),
+            Right(name: "groups", topic: topics.groups(of: group), isRead: true),
             Right(name: "maps of roll-outs", topic: topics.candidate(of: group), isRead: true),
             Right(name: "roll-outs", topic: topics.rollout(of: group), isRead: true),
             Right(name: "leases", topic: topics.lease(of: group), isRead: true),

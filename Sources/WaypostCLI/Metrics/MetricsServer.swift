@@ -16,41 +16,14 @@ struct MetricsServer {
             throw CommandError(.usage, "metrics must be HOST:PORT, such as 127.0.0.1:9464; found \(address)")
         }
         let host = address[..<colon].drop { $0 == "[" }.prefix { $0 != "]" }
-        server = SmallServer(listener: try Self.listen(String(host), port, address))
+        server = SmallServer(listener: try SmallServer.listen(String(host), port, address, for: "metrics"))
     }
 
     /// Answers with what `text` returns, until the process ends.
     func start(_ text: @escaping @Sendable () -> String) throws(CommandError) {
-        try server.start(thread: "wp-metrics") { Self.answer($0, text) }
-    }
-
-    private static func listen(_ host: String, _ port: UInt16, _ address: String) throws(CommandError)
-        -> Int32
-    {
-        func fault(_ what: String) -> CommandError {
-            CommandError(.failed, "listen for metrics on \(address): \(what)")
+        try server.start(thread: "wp-metrics") {
+            Self.answer($0, text).map(SmallServer.Reaction.answer) ?? .readOn
         }
-        var hints = addrinfo()
-        hints.ai_socktype = Int32(SOCK_STREAM.rawValue)
-        hints.ai_flags = AI_PASSIVE | AI_NUMERICSERV
-        var found: UnsafeMutablePointer<addrinfo>?
-        let code = getaddrinfo(host, String(port), &hints, &found)
-        guard code == 0, let found else { throw fault(String(cString: gai_strerror(code))) }
-        defer { freeaddrinfo(found) }
-        let descriptor = socket(
-            found.pointee.ai_family,
-            Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue) | Int32(SOCK_NONBLOCK.rawValue), 0)
-        guard descriptor >= 0 else { throw fault(String(cString: strerror(errno))) }
-        var yes: Int32 = 1
-        setsockopt(descriptor, SOL_SOCKET, SO_REUSEADDR, &yes, socklen_t(MemoryLayout<Int32>.size))
-        guard bind(descriptor, found.pointee.ai_addr, found.pointee.ai_addrlen) == 0,
-            Glibc.listen(descriptor, 128) == 0
-        else {
-            let reason = String(cString: strerror(errno))
-            close(descriptor)
-            throw fault(reason)
-        }
-        return descriptor
     }
 
     /// The answer to a request, once all of it has come; its headers do not matter.

@@ -45,7 +45,7 @@ extension CompletionKind {
 
     /// The parameters of the route whose pattern or URL stands before it: `id=`.
     static let parameters = names { contract, words in
-        guard let check = try? ContractCheck(contract) else { return [] }
+        guard let check = try? AgentContract(contract) else { return [] }
         return words.lazy.compactMap { check.route(of: $0) }.first?.parameters
             .filter { !$0.isInPath }.map { "\($0.name)=" } ?? []
     }
@@ -55,13 +55,13 @@ extension CompletionKind {
     ) -> CompletionKind {
         offer { words, settings in
             guard let agent = value(of: "--agent", in: words) else { return [] }
-            return list(try await ContractReader(settings).contract(of: agent, within: patience), words)
+            return list(try await settings.contract(of: agent, within: patience), words)
         }
     }
 
     private static func roster(_ list: @escaping @Sendable (Roster) -> Set<String>) -> CompletionKind {
         offer { _, settings in
-            list(try await RosterReader(settings).roster(within: patience).0).sorted()
+            list(try await settings.roster(within: patience)).sorted()
         }
     }
 

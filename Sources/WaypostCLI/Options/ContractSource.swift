@@ -38,6 +38,6 @@ extension ContractCommand {
         guard let agent = agent.name else {
             return try source.router(RouterConfiguration(registersLinked: false)).contract
         }
-        return try await ContractReader(session.resolved()).contract(of: agent, within: wait.duration)
+        return try await session.resolved().contract(of: agent, within: wait.duration)
     }
 }

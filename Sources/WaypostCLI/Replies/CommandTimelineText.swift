@@ -8,7 +8,7 @@ struct CommandTimelineText {
     let sender: String
     let style: Style
 
-    func lines(_ answer: AgentReply) -> [TerminalText] {
+    func lines(_ answer: CommandReply) -> [TerminalText] {
         CommandSituation.all(in: answer.reply, clockError: ClockOffset.error(of: answer)).flatMap(timeline)
     }
 
@@ -38,6 +38,7 @@ struct CommandTimelineText {
         step("started", situation.started, situation.attempt > 1 ? "attempt \(situation.attempt)" : nil)
         step("ended", situation.ended, situation.outcome)
         step("acknowledged", situation.acknowledged, "the broker has the reply")
+        if let due = situation.due { line("begins", Timestamp.threadTime(due)) }
         if situation.started == nil, !situation.isOver, let end = situation.expires {
             line("expires", Timestamp.threadTime(end))
         }

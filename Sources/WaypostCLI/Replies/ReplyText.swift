@@ -1,4 +1,5 @@
 import ArgumentParser
+import Threading
 import Waypost
 import WaypostBackend
 import WaypostMessages
@@ -7,12 +8,22 @@ import WaypostMessages
 struct ReplyText {
     var style: Style
 
-    func lines(_ answer: AgentReply) -> [TerminalText] {
+    func lines(_ answer: CommandReply) -> [TerminalText] {
         outcome(answer) + answer.reply.warnings.prefix(NearestNames.maximum).map { "  warning: \($0)" }
     }
 
-    private func outcome(_ answer: AgentReply) -> [TerminalText] {
+    private func outcome(_ answer: CommandReply) -> [TerminalText] {
         let reply = answer.reply
+        if let due = reply.due, answer.isScheduled {
+            return [
+                "\(style.status(reply.status)): \(answer.agent) begins \(reply.id) at \(Timestamp.local(due))",
+                "  to see it: waypost explain \(reply.id) --agent \(answer.agent)",
+                "  to take it back: waypost cancel \(reply.id) --agent \(answer.agent)",
+            ]
+        }
+        guard reply.code != .notMeant else {
+            return ["\(style.dim("not meant")): \(answer.agent): \(reply.detail ?? "no detail given")"]
+        }
         guard answer.isOK else {
             var lines: [TerminalText] = [
                 "\(style.status(reply.status)): \(reply.code) from \(answer.agent): \(reply.detail ?? "no detail given")"
@@ -60,13 +71,13 @@ protocol RequestVerb: ParsableArguments {
     var isChecked: Bool { get }
 
     /// A reply for people; ``ReplyText`` unless the verb knows better.
-    func lines(_ answer: AgentReply, _ style: Style) -> [TerminalText]
+    func lines(_ answer: CommandReply, _ style: Style) -> [TerminalText]
 }
 
 extension RequestVerb {
     var isChecked: Bool { false }
 
-    func lines(_ answer: AgentReply, _ style: Style) -> [TerminalText] {
+    func lines(_ answer: CommandReply, _ style: Style) -> [TerminalText] {
         ReplyText(style: style).lines(answer)
     }
 }
@@ -78,16 +89,44 @@ struct RequestCommand<Verb: RequestVerb>: OperatorCommand {
     @OptionGroup var verb: Verb
     @OptionGroup var output: OutputOptions
     @OptionGroup var audience: AudienceOptions
+    @OptionGroup var local: LocalOptions
     @OptionGroup var wait: WaitOptions
     @OptionGroup var options: CommandOptions
     @OptionGroup(title: "Signing", visibility: .shared) var signing: SignOptions
     @OptionGroup(title: "Broker", visibility: .shared) var session: SessionOptions
 
-    func validate() throws { try options.validate(signedBy: signing) }
+    func validate() throws {
+        try options.validate(signedBy: signing)
+        guard local.isOn else { return }
+        try wait.validateIsOn()
+        if audience.group != nil {
+            throw ValidationError("--local is for the agent of this machine, not a group")
+        }
+        if signing.isGiven { throw ValidationError("--local needs no signature") }
+    }
+
+    /// Sends it past the broker.
+    private func performLocally() async throws {
+        let command = try options.command(try verb.operation(), isSigned: false)
+        let started = MonotonicTime.instant
+        let (agent, reply) = try await local.send(
+            command, isNamed: options.id != nil, to: audience.agent, file: session.configurationFile,
+            within: wait.duration)
+        let answer = CommandReply(
+            agent: agent, reply: reply, bytes: reply.encoded(),
+            roundTrip: (MonotonicTime.instant - started).milliseconds)
+        if output.isJSON {
+            Terminal.print(json: answer.jsonLine())
+        } else {
+            for line in verb.lines(answer, output.style) { Terminal.print(line) }
+        }
+        guard answer.isOK else { throw Exit.failed }
+    }
 
     func perform() async throws {
+        guard !local.isOn else { return try await performLocally() }
         let audience = try audience.audience
-        let command = options.command(try verb.operation(), isSigned: signing.isGiven)
+        let command = try options.command(try verb.operation(), isSigned: signing.isGiven)
         let request = try CommandRequest(
             command, to: audience, await session.resolved(), signer: signing.signer(), wait.replyWait,
             isChecked: verb.isChecked)
@@ -95,7 +134,9 @@ struct RequestCommand<Verb: RequestVerb>: OperatorCommand {
         let count: Int
         do {
             count = try await request.perform { answer in
-                allOK = allOK && answer.isOK
+                // A group has members that are not meant; an agent that is named and not meant did not do it.
+                let isPassedBy = answer.reply.code == .notMeant && self.audience.agent == nil
+                allOK = allOK && (answer.isOK || answer.isScheduled || isPassedBy)
                 if output.isJSON {
                     Terminal.print(json: answer.jsonLine())
                 } else {

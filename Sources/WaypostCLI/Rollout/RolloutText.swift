@@ -106,6 +106,14 @@ struct RolloutText {
         var lines: [TerminalText] = [
             "@\(plan.group): \(plan.base.map { "rev \($0)" } ?? "no map") → \(plan.next.map { "rev \($0)" } ?? "?"); \(plan.online) of \(plan.known.counted("agent")) online"
         ]
+        if let only = plan.only {
+            lines.append("only of \(only.agents.counted("agent")) with \(only.text)")
+            if !only.silent.isEmpty {
+                let shown =
+                    only.silent.prefix(5).joined(separator: ", ") + (only.silent.count > 5 ? ", …" : "")
+                lines.append("  left out, for not saying it, neither yes nor no: \(shown)")
+            }
+        }
         lines += TextTable.lines(
             plan.stages.enumerated().map { index, stage in
                 let more = stage.agents > stage.examples.count ? ", …" : ""

@@ -35,6 +35,11 @@ extension BackendConfiguration {
         speaksShell = true
         (self.topics, self.version, self.credentials) = (topics, version, credentials)
         tls = try await Self.tls(settings, isNeeded: brokers.contains { $0.transport == .tls })
+        proxy = try await Self.proxy(settings)
+        guard proxy == nil || version != .v5 else {
+            throw CommandError(
+                .usage, "mqtt 5 does not go through a proxy, where 3.1.1 is spoken; use auto or 3.1.1")
+        }
     }
 
     /// A broker on a port of this host, without any secrets.
@@ -84,6 +89,15 @@ extension BackendConfiguration {
             return nil
         }
         return Credentials(username: username, password: password)
+    }
+
+    private static func proxy(_ settings: Settings) async throws(CommandError) -> ProxyURL? {
+        guard let text = try await settings.text("proxy") else { return nil }
+        do throws(ProxyURLError) {
+            return try ProxyURL(text)
+        } catch {
+            throw CommandError(.usage, "proxy: \(error)")
+        }
     }
 
     private static func tls(_ settings: Settings, isNeeded: Bool) async throws(CommandError) -> TLSOptions? {

@@ -44,7 +44,7 @@ extension TableOptions {
     func forShell() async throws(CommandError) -> [(name: String, value: String)] {
         var words = try await settings(given).profile.map { [(name: "profile", value: $0)] } ?? []
         for setting in BrokerSettings.rows.map(\.setting) where setting.name != "profile" {
-            for value in values(of: setting) {
+            for value in values(of: setting) where setting.name != "proxy" || !value.contains("@") {
                 if case .file = setting.kind {
                     words.append((setting.name, try UserFolder.fromHere(value)))
                 } else {

@@ -46,6 +46,22 @@ struct ClientOptions: ParsableArguments {
     }
 }
 
+/// The client that asks: what an agent gives its router.
+struct ClientSetup: Hashable {
+    var agent: String?
+    var facts = ClientFacts()
+    /// The time, in milliseconds since 1970; nil is the time at which it is asked.
+    var at: Int64?
+
+    /// The context that an agent with these settings has.
+    var context: RelocationContext {
+        var context = RelocationContext(
+            agent: agent, build: facts.build, locale: facts.locale, labels: facts.labels)
+        if let at { context.now = { at } }
+        return context
+    }
+}
+
 extension ClientFacts {
     /// Facts as they are written in options and settings.
     ///

@@ -1,5 +1,4 @@
 import Glibc
-import WaypostBackend
 
 /// The lines of a file, or of standard input as they come; blank ones are passed over.
 final class LineReader {
@@ -12,8 +11,8 @@ final class LineReader {
         var isWhole = true
     }
 
-    /// The longest line.
-    static let maximumBytes = CaseRun.maximumLineBytes
+    /// The longest line, in bytes; more than any table of routes that stands in one.
+    static let maximumBytes = 16 << 20
 
     private let name: String
     private let descriptor: Int32

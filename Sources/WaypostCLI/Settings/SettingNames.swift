@@ -9,6 +9,9 @@ struct SettingNames {
     /// not of it.
     static let all: [String] = (["password", "as"] + AgentSetting.all.map(\.name)).sorted()
 
+    /// Those whose values are never shown: a proxy's may have a password in it.
+    static let secrets: Set = ["password", "proxy"]
+
     /// Those that are a path, and whether an id and `=` may stand before it.
     static let paths: [String: Bool] = AgentSetting.all.reduce(into: [:]) { paths, setting in
         switch setting.kind {

@@ -29,7 +29,7 @@ struct Settings {
         }
         let environment = EnvironmentVariablesProvider(
             environmentVariables: Invocation.current.environment,
-            secretsSpecifier: .specific(["WAYPOST_PASSWORD"]))
+            secretsSpecifier: .specific(Set(SettingNames.secrets.map(SettingNames.variable))))
         let given: [any ConfigProvider] = [
             InMemoryProvider(name: "options", values: values), environment.prefixKeys(with: "waypost"),
         ]
@@ -75,7 +75,7 @@ struct Settings {
     /// It would be another name, which then matches nothing.
     private static func checked(_ text: String, _ name: String) throws(CommandError) -> String? {
         let isSecret = name == "password"
-        let shown = isSecret ? name : "\(name) \(text.quoted)"
+        let shown = SettingNames.secrets.contains(name) ? name : "\(name) \(text.quoted)"
         // A password may begin and end with anything that has a place in a line.
         guard isSecret || !text.hasOuterWhiteSpace || text.unseenFault(isSecret: true) != nil else {
             throw CommandError(.usage, "\(shown) begins or ends with white space")

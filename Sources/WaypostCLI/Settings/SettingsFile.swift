@@ -34,7 +34,8 @@ struct SettingsFile: Sendable {
     /// - Throws: ``CommandError`` 64 naming the file, the line and what was found there.
     init(_ path: String) throws(CommandError) {
         try self.init(GuardedFile.read(path, purpose: "configuration file"), of: path)
-        if settings["password"] != nil {
+        let hasProxyPassword = settings["proxy"]?.value.text?.contains("@") ?? false
+        if settings["password"] != nil || hasProxyPassword {
             try GuardedFile.check(path, purpose: "configuration file with a password", isSecret: true)
         }
     }
@@ -69,7 +70,7 @@ struct SettingsFile: Sendable {
             let hasID = SettingNames.paths[name]
             let value = hasID.map { setting.value.below(folder, mayHaveID: $0) } ?? setting.value
             values[AbsoluteConfigKey([name])] = ConfigValue(
-                value.content(as: kind), isSecret: name == "password")
+                value.content(as: kind), isSecret: SettingNames.secrets.contains(name))
         }
         return values
     }

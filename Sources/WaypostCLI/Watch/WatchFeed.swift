@@ -51,7 +51,7 @@ struct WatchFeed {
             let question = mayAsk ? Task { await askForFailures(current, state) } : nil
             defer { question?.cancel() }
             do {
-                while case .message(let message) = try await session.next() {
+                func saw(_ message: MQTTMessage) {
                     let new = session.loss - loss
                     loss = loss + new
                     state.change { content in
@@ -59,6 +59,9 @@ struct WatchFeed {
                         content.model.loss = content.model.loss + new
                     }
                 }
+                let reading = try await session.readAsMuch(within: .seconds(60), saw)
+                state.change { $0.model.read(cutOff: reading.fault) }
+                while case .message(let message) = try await session.next() { saw(message) }
             } catch let error as BackendError {
                 state.change { $0.model.connectionLost(error.wording.shell) }
                 if error.kind != .noBroker { return await session.close() }

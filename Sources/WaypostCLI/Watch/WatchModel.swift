@@ -17,8 +17,8 @@ struct WatchModel: Sendable {
     let topics: Topics
     let filter: LogFilter
     private(set) var roster: Roster
-    private(set) var lines: [LogLine] = []
-    private(set) var failures: [LogLine] = []
+    private(set) var lines: [AgentEvent] = []
+    private(set) var failures: [AgentEvent] = []
     /// The failure reports that came since the start, and those of before that agents reported.
     private(set) var failureCount = 0
     private(set) var pastFailures = 0
@@ -45,17 +45,20 @@ struct WatchModel: Sendable {
         roster = Roster(topics: topics)
     }
 
+    /// What the broker keeps was read, all of it unless there is a reason.
+    mutating func read(cutOff: String?) { roster.cutOff = cutOff }
+
     mutating func saw(_ message: MQTTMessage, now: Int64 = WallClock.now()) {
         guard let (agent, content) = topics.outbound(message.topic) else { return }
         switch content {
         case .log:
-            let found = LogLines(events: message.payload, from: agent)
+            let found = AgentEvent.Lines(events: message.payload, from: agent)
             loss.unread += found.unread
             for line in found.lines where deduplicator.note(line.event, from: agent) {
                 add(line.corrected(by: roster.clockError(of: agent, now: now), now: now))
             }
         case .failure:
-            let found = LogLines(failure: message.payload, from: agent)
+            let found = AgentEvent.Lines(failure: message.payload, from: agent)
             loss.unread += found.unread
             if let line = found.lines.first,
                 add(failure: line.corrected(by: roster.clockError(of: agent, now: now), now: now))
@@ -74,7 +77,7 @@ struct WatchModel: Sendable {
             isAnswered = true
             let error = ClockOffset.error(of: reply, now: now)
             for report in (reply.result["failures"]?.arrayValue ?? []).prefix(Command.maximumFailures) {
-                guard let line = LogLine.failure(report.serialized(), from: agent),
+                guard let line = AgentEvent.failure(report.serialized(), from: agent),
                     add(failure: line.corrected(by: error))
                 else { continue }
                 pastFailures += 1
@@ -101,7 +104,7 @@ struct WatchModel: Sendable {
             lines.remove(at: place)
         }
         add(
-            LogLine(
+            AgentEvent(
                 agent: first,
                 event: Self.news(
                     "the broker ended, and with it the connections of \(agents.named): how they are is not known",
@@ -117,7 +120,7 @@ struct WatchModel: Sendable {
     }
 
     /// The line that says that an agent came or went; nil when it did neither.
-    private func presence(of agent: String, before: Bool?, now: Int64) -> LogLine? {
+    private func presence(of agent: String, before: Bool?, now: Int64) -> AgentEvent? {
         guard let member = roster.members[agent], let isOnline = member.isOnline, isOnline != before else {
             return nil
         }
@@ -126,11 +129,11 @@ struct WatchModel: Sendable {
         let event = Self.news(
             "\(agent) is \(how)\(last.map { "; \($0)" } ?? "")",
             isOnline || member.isStopped ? .info : .warning, at: now)
-        return LogLine(agent: agent, event: event, source: [])
+        return AgentEvent(agent: agent, event: event, source: [])
     }
 
     /// The newest lines first for which the query holds.
-    func lines(of query: LogQuery?, now: Int64 = WallClock.now()) -> some Sequence<LogLine> {
+    func lines(of query: LogQuery?, now: Int64 = WallClock.now()) -> some Sequence<AgentEvent> {
         lines.reversed().lazy.filter { query?.holds(for: $0, now: now) ?? true }
     }
 
@@ -138,7 +141,7 @@ struct WatchModel: Sendable {
     func count(of query: LogQuery?) -> Int { lines(of: query).reduce(0) { count, _ in count + 1 } }
 
     /// Puts a failure in its place; false when it stands there already, or is too old.
-    private mutating func add(failure line: LogLine) -> Bool {
+    private mutating func add(failure line: AgentEvent) -> Bool {
         if let id = line.reportID, !failureIDs.insert("\(line.agent) \(id)".cut(to: 256)).inserted {
             return false
         }
@@ -151,7 +154,7 @@ struct WatchModel: Sendable {
         return true
     }
 
-    private mutating func add(_ line: LogLine) {
+    private mutating func add(_ line: AgentEvent) {
         guard filter.shows(line) else { return }
         // An agent publishes what gathered level by level; here it is put in order again, as far back as it matters.
         var place = lines.endIndex
@@ -167,7 +170,7 @@ struct WatchModel: Sendable {
     }
 }
 
-extension LogLine {
+extension AgentEvent {
     /// Whether it says that its agent was lost, and not before that time.
     fileprivate func isLoss(since time: Int64) -> Bool {
         event.tag == WatchModel.presenceTag && event.boot.isEmpty && event.level == .warning
@@ -175,7 +178,7 @@ extension LogLine {
     }
 
     /// The line as a screen needs it: without its source, and not longer than a screen is wide.
-    fileprivate var cut: LogLine {
+    fileprivate var cut: AgentEvent {
         var line = self
         line.source = []
         // By scalars: a single character can be as long as a message.

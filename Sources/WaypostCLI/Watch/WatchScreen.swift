@@ -92,7 +92,7 @@ struct WatchScreen {
         }
         let members = model.roster.members
         let online = members.values.count { $0.isOnline == true }
-        let loss = model.loss.notices.map { "  " + $0 }.joined()
+        let loss = (model.loss.notices + [model.roster.gap].compactMap(\.self)).map { "  " + $0 }.joined()
         // Why there is no connection comes first: it is long, and it is what matters then.
         let (counts, keys) = ("\(online) of \(members.count) agents online", "? help  q quits")
         let parts = model.isConnected ? [counts, keys, model.link] : [model.link, counts, keys]
@@ -126,13 +126,13 @@ struct WatchScreen {
         model.roster.members.keys.lazy.map(\.utf8.count).max() ?? 0
     }
 
-    private func draw(_ line: LogLine, _ width: Int) -> TerminalText {
+    private func draw(_ line: AgentEvent, _ width: Int) -> TerminalText {
         let name = line.agent + String(repeating: " ", count: max(0, width - line.agent.utf8.count))
         return style.line(fitted("\(name) \(line.event.threadTime())"), at: line.event.level)
     }
 
     /// A line with all that it says, on as many lines of the screen as that takes.
-    private func wrapped(_ line: LogLine) -> [TerminalText] {
+    private func wrapped(_ line: AgentEvent) -> [TerminalText] {
         line.event.threadTime().printable.wrapped(to: columns).map {
             style.line(TerminalText($0), at: line.event.level)
         }

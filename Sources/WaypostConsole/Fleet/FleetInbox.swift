@@ -36,6 +36,12 @@ struct FleetInbox: Sendable {
         return (news.isEmpty ? [.spoke] : news).map { .agent(agent, isOwnWord: isOwnWord, $0) }
     }
 
+    /// What the broker keeps was read, all of it unless there is a reason.
+    mutating func read(cutOff: String?) { roster.cutOff = cutOff }
+
+    /// Why there may be agents of which the console does not know.
+    var gap: String? { roster.gap }
+
     /// The connection ended: what that tells of agents that were lost just before.
     mutating func connectionLost(at now: Int64) -> [FleetNews] {
         let agents = roster.connectionLost(at: now)
@@ -48,7 +54,7 @@ struct FleetInbox: Sendable {
 
     private func presence(of agent: String, now: Int64) -> AgentPresence? {
         roster.members[agent].map {
-            AgentPresence(member: $0, summary: AgentSummary(agent, $0, now: now).shortened)
+            AgentPresence(member: $0, summary: AgentStatus(agent, $0, now: now).shortened)
         }
     }
 
@@ -59,18 +65,20 @@ struct FleetInbox: Sendable {
         case .state, .health, .applied:
             roster.saw(message, now: now)
             return [.presence(presence(of: agent, now: now), isHealth: content == .health)]
-        case .log: return news(LogLines(events: message.payload, from: agent), now: now)
+        case .log: return news(AgentEvent.Lines(events: message.payload, from: agent), now: now)
         case .failure:
-            let found = LogLines(failure: message.payload, from: agent)
+            let found = AgentEvent.Lines(failure: message.payload, from: agent)
             return unread(found) + found.lines.compactMap { failure($0, message, now: now) }
         case .reply: return message.json.flatMap { ending($0, of: agent, now: now) }.map { [$0] } ?? []
         case .routes, .contract, .navigation: return []
         }
     }
 
-    private func unread(_ found: LogLines) -> [AgentNews] { found.unread == 0 ? [] : [.unread(found.unread)] }
+    private func unread(_ found: AgentEvent.Lines) -> [AgentNews] {
+        found.unread == 0 ? [] : [.unread(found.unread)]
+    }
 
-    private mutating func news(_ found: LogLines, now: Int64) -> [AgentNews] {
+    private mutating func news(_ found: AgentEvent.Lines, now: Int64) -> [AgentNews] {
         let lines = found.lines.filter { deduplicator.note($0.event, from: $0.agent) }
             .map { corrected($0, now: now) }
         let parts = stride(from: 0, to: lines.count, by: Self.linesAtOnce).map {
@@ -79,11 +87,11 @@ struct FleetInbox: Sendable {
         return unread(found) + parts
     }
 
-    private func corrected(_ line: LogLine, now: Int64) -> LogLine {
+    private func corrected(_ line: AgentEvent, now: Int64) -> AgentEvent {
         line.shortened.corrected(by: roster.clockError(of: line.agent, now: now), now: now)
     }
 
-    private mutating func failure(_ line: LogLine, _ message: MQTTMessage, now: Int64) -> AgentNews? {
+    private mutating func failure(_ line: AgentEvent, _ message: MQTTMessage, now: Int64) -> AgentNews? {
         guard var report = message.json.flatMap({ try? FailureReport($0) })?.shortened else { return nil }
         let news = reports.news(of: report, line.agent)
         guard news.count > 0 else { return nil }
@@ -103,9 +111,14 @@ struct FleetInbox: Sendable {
     }
 
     private func ending(_ reply: JSONValue, of agent: String, now: Int64) -> AgentNews? {
-        guard let id = reply["id"]?.stringValue, Name.isValid(id),
-            let status = reply["status"]?.stringValue, status != "accepted"
+        guard let id = reply["id"]?.stringValue, Name.isValid(id), let status = reply["status"]?.stringValue
         else { return nil }
+        guard status != "accepted" else {
+            guard let accepted = try? Reply(reply) else { return nil }
+            return .accepted(
+                id: id, progress: accepted.progress?.words.cut(to: SeenText.detail),
+                due: accepted.due.map { $0.subtracting(clamping: roster.clockError(of: agent, now: now)) })
+        }
         let code = reply["code"]?.boundedInt.map {
             Code(
                 number: Int(clamping: $0), name: reply["name"]?.stringValue?.cut(to: SeenText.name) ?? "?")

@@ -22,9 +22,11 @@ enum AgentNews: Sendable {
     /// was.
     case lostWithBroker(AgentPresence, others: Int)
     /// Events that did not come before, by a correct clock.
-    case lines([LogLine])
+    case lines([AgentEvent])
     /// A failure, as often as it was not told before, between two times by a correct clock; and as a line.
-    case failure(FailureReport, from: Int64, through: Int64, LogLine)
+    case failure(FailureReport, from: Int64, through: Int64, AgentEvent)
+    /// How far a command is, or when it begins, as its agent says.
+    case accepted(id: String, progress: String?, due: Int64?)
     /// How a command ended, and when by a correct clock.
     case ended(id: String, Code?, detail: String?, at: Int64)
     /// Events or reports that can't be read.
@@ -34,7 +36,7 @@ enum AgentNews: Sendable {
 /// An agent's documents, and what a list shows of them.
 struct AgentPresence: Sendable {
     var member: Roster.Member
-    var summary: AgentSummary
+    var summary: AgentStatus
 
     /// When the newest of its maps was put in force, by a correct clock; nil when that is not known.
     var mapTime: Int64? {

@@ -18,7 +18,10 @@ final class FleetReader: Service {
         /// When the last message came.
         var heard: Int64?
         /// Whether what the broker keeps has been read.
-        var isComplete = false
+        var isRead = false
+        /// Why agents may be missing all the same.
+        var gap: String?
+        var isComplete: Bool { isRead && gap == nil }
         /// Messages that did not reach the console: it was too slow, or they were too large.
         var lost = 0
         /// The topics that the broker does not let it read.
@@ -105,8 +108,9 @@ final class FleetReader: Service {
                     heard: connection.heard, lost: connection.lost, denied: denied)
             }
             state.withLock { $0.connectionMade(at: WallClock.now()) }
-            let isComplete = try await session.readRetained(within: .seconds(60)) { saw($0, &inbox) }
-            connectionState.withLock { $0.isComplete = isComplete }
+            let reading = try await session.readAsMuch(within: .seconds(60)) { saw($0, &inbox) }
+            inbox.read(cutOff: reading.fault)
+            connectionState.withLock { ($0.isRead, $0.gap) = (true, inbox.gap) }
             var loss = MessageLoss()
             while true {
                 guard case .message(let message) = try await session.next() else { continue }
@@ -125,6 +129,6 @@ final class FleetReader: Service {
     private func saw(_ message: MQTTMessage, _ inbox: inout FleetInbox) {
         let now = WallClock.now()
         for news in inbox.read(message, now: now) { state.withLock { $0.take(news, now: now) } }
-        connectionState.withLock { $0.heard = now }
+        connectionState.withLock { ($0.heard, $0.gap) = (now, inbox.gap) }
     }
 }

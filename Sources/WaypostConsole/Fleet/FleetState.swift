@@ -9,7 +9,7 @@ import WaypostMessages
 struct FleetState: Sendable {
     /// What is shown of an agent in the list, made when something of it came.
     struct Row: Sendable {
-        var summary: AgentSummary
+        var summary: AgentStatus
         /// When the last message of it came, in milliseconds since 1970; nil when there is only what the broker kept.
         var heard: Int64?
     }
@@ -88,12 +88,17 @@ struct FleetState: Sendable {
                     time: now, kind: .state, title: "not known",
                     detail:
                         "the broker ended, and with it the connections of \(others.counted("other agent"))",
-                    tone: .warn), inPlaceOf: Roster.Condition.lost.word, of: agent)
+                    tone: .warn), inPlaceOf: AgentStatus.Condition.lost.word, of: agent)
             show(presence, of: agent, heard: nil)
         case .lines(let lines): for line in lines { take(event: line, now: now) }
         case .failure(let report, let first, let last, let line):
             failures.add(report, of: agent, from: first, through: last)
             take(report, line, last: last, now: now)
+        case .accepted(let id, let progress, let due):
+            guard commands.command(id, of: agent) != nil else { return }
+            commands.note(id, of: agent, at: now) {
+                ($0.progress, $0.due) = (progress ?? $0.progress, due ?? $0.due)
+            }
         case .ended(let id, let code, let detail, let time):
             ended(id, of: agent, code, detail, at: time, now: now)
         case .unread(let count): unread.add(clamping: Int64(count))
@@ -117,25 +122,8 @@ struct FleetState: Sendable {
         guard let before = show(presence, of: agent, heard: heard) else { return }
         // What the message tells of is not of when it came: it may have waited, at the agent or at the broker.
         let time = min(isHealth ? summary.asOf ?? now : summary.since ?? now, now)
-        if before.condition != summary.condition || before.state != summary.state {
-            let tone: TimelineEvent.Tone =
-                switch summary.condition {
-                case .healthy: .ok
-                case .lost, .failing, .mapRefused: .bad
-                case .unclear, .unknown, .stopped: .warn
-                }
-            note(
-                agent,
-                TimelineEvent(
-                    time: time, kind: isHealth ? .health : .state,
-                    title: summary.condition.word, detail: summary.problem, tone: tone))
-        } else if before.problem != summary.problem {
-            note(
-                agent,
-                TimelineEvent(
-                    time: time, kind: .health, title: summary.problem.isEmpty ? "problem is over" : "problem",
-                    detail: summary.problem.isEmpty ? before.problem : summary.problem,
-                    tone: summary.problem.isEmpty ? .ok : .warn))
+        if let event = Self.event(from: before, to: summary, isHealth: isHealth, at: time) {
+            note(agent, event)
         }
         if before.version != summary.version {
             note(
@@ -153,9 +141,36 @@ struct FleetState: Sendable {
         }
     }
 
+    /// What the time line says of how an agent is; nil when that is as before.
+    private static func event(
+        from before: AgentStatus, to status: AgentStatus, isHealth: Bool, at time: Int64
+    ) -> TimelineEvent? {
+        // Who has just come says next how it is, and that all is well is no news then.
+        if status.hasNoHealth || before.hasNoHealth && status.condition == .healthy {
+            return before.state == status.state
+                ? nil : TimelineEvent(time: time, kind: .state, title: status.state)
+        }
+        if before.condition != status.condition || before.state != status.state {
+            let tone: TimelineEvent.Tone =
+                switch status.condition {
+                case .healthy: .ok
+                case .lost, .failing, .mapRefused: .bad
+                case .unclear, .unknown, .stopped: .warn
+                }
+            return TimelineEvent(
+                time: time, kind: isHealth ? .health : .state, title: status.condition.word,
+                detail: status.problem, tone: tone)
+        }
+        guard before.problem != status.problem else { return nil }
+        let isOver = status.problem.isEmpty
+        return TimelineEvent(
+            time: time, kind: .health, title: isOver ? "problem is over" : "problem",
+            detail: isOver ? before.problem : status.problem, tone: isOver ? .ok : .warn)
+    }
+
     /// Puts what is known of an agent into the list; returns what was there when it said something else.
     @discardableResult
-    private mutating func show(_ presence: AgentPresence, of agent: String, heard: Int64?) -> AgentSummary? {
+    private mutating func show(_ presence: AgentPresence, of agent: String, heard: Int64?) -> AgentStatus? {
         let (before, summary) = (rows[agent]?.summary, presence.summary)
         members[agent] = presence.member
         rows[agent] = Row(summary: summary, heard: heard ?? rows[agent]?.heard)
@@ -182,7 +197,7 @@ struct FleetState: Sendable {
 
     // MARK: Log
 
-    private mutating func take(event line: LogLine, now: Int64) {
+    private mutating func take(event line: AgentEvent, now: Int64) {
         // A failure is one line, whichever of its report and its event comes first.
         if line.code == nil || !recent.contains(where: { line.tells(of: $0.line) }) {
             lines.append(line, at: now)
@@ -193,7 +208,7 @@ struct FleetState: Sendable {
         }
     }
 
-    private mutating func take(_ report: FailureReport, _ line: LogLine, last: Int64, now: Int64) {
+    private mutating func take(_ report: FailureReport, _ line: AgentEvent, last: Int64, now: Int64) {
         let title = "\(report.code.number) \(report.code.name)"
         note(
             line.agent,
@@ -235,9 +250,9 @@ struct FleetState: Sendable {
     }
 }
 
-extension AgentSummary {
+extension AgentStatus {
     /// Whether a list shows the same, whatever the times are.
-    fileprivate func saysTheSame(as other: AgentSummary) -> Bool {
+    fileprivate func saysTheSame(as other: AgentStatus) -> Bool {
         var (one, two) = (self, other)
         (one.since, one.asOf, one.started, one.isSinceAtLeast) = (nil, nil, nil, false)
         (two.since, two.asOf, two.started, two.isSinceAtLeast) = (nil, nil, nil, false)
@@ -246,7 +261,7 @@ extension AgentSummary {
     }
 }
 
-extension Roster.Condition {
+extension AgentStatus.Condition {
     /// The word in the page's interface.
     var word: String {
         switch self {
@@ -263,7 +278,7 @@ extension Roster.Condition {
     /// The key in JSON.
     var key: String { self == .mapRefused ? "mapRefused" : self == .stopped ? "stopped" : word }
 
-    static let all: [Roster.Condition] = [
+    static let all: [AgentStatus.Condition] = [
         .lost, .failing, .mapRefused, .unclear, .unknown, .stopped, .healthy,
     ]
 }

@@ -7,14 +7,15 @@ struct NumberedLine: Sendable {
     let number: Int64
     /// When it came, in milliseconds since 1970.
     let arrived: Int64
-    let line: LogLine
+    let line: AgentEvent
 
     /// About how many bytes of memory it holds.
     fileprivate var weight: Int {
         let event = line.event
         let texts = [line.agent, event.tag, event.boot, event.message, line.code?.name ?? ""]
         return texts.reduce(400) { $0 + $1.utf8.count } + (event.url?.utf8.count ?? 0)
-            + (event.ref?.utf8.count ?? 0) + (line.reportID?.utf8.count ?? 0)
+            + (event.ref?.utf8.count ?? 0) + (event.trace?.utf8.count ?? 0)
+            + (line.reportID?.utf8.count ?? 0)
     }
 }
 
@@ -48,7 +49,7 @@ struct LineRing: Sendable {
 
     var count: Int { Int(next - first) }
 
-    mutating func append(_ line: LogLine, at now: Int64) {
+    mutating func append(_ line: AgentEvent, at now: Int64) {
         let numbered = NumberedLine(number: next, arrived: now, line: line.shortened)
         if (next - base) % Self.chunkLines == 0 { chunks.append([]) }
         chunks[chunks.count - 1].append(numbered)

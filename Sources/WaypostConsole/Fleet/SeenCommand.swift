@@ -16,6 +16,10 @@ struct SeenCommand: Sendable {
     var ended: Int64?
     var code: Code?
     var detail: String?
+    /// How far it is, as its handler says; for people.
+    var progress: String?
+    /// When it begins, where it waits for its time.
+    var due: Int64?
 
     fileprivate mutating func shorten() {
         subject = subject?.cut(to: SeenText.url)
@@ -30,9 +34,13 @@ struct SeenCommand: Sendable {
             "ended": .init(ended),
             "seen": .int(seen), "attempt": .null, "code": .init(code.map { Int64($0.number) }),
             "name": .init(code?.name), "detail": .init(detail),
-            "state": .string(code != nil || ended != nil ? "ended" : "unknown"),
+            "progress": isOver ? .null : .init(progress), "due": .init(due),
+            "state": .string(
+                isOver ? "ended" : progress != nil ? "running" : due != nil ? "scheduled" : "unknown"),
         ]
     }
+
+    private var isOver: Bool { code != nil || ended != nil }
 }
 
 /// The commands that were seen last.

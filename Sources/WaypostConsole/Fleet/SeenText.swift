@@ -15,9 +15,9 @@ enum SeenText {
     static let groups = 100
 }
 
-extension AgentSummary {
+extension AgentStatus {
     /// With texts that are no longer than what can be shown; all of it stays with the documents.
-    var shortened: AgentSummary {
+    var shortened: AgentStatus {
         var summary = self
         summary.problem = problem.cut(to: SeenText.detail)
         summary.map = map.cut(to: SeenText.detail)
@@ -29,9 +29,9 @@ extension AgentSummary {
     }
 }
 
-extension LogLine {
+extension AgentEvent {
     /// The line without what is not shown: what it came as, and texts that are longer than an agent's own.
-    var shortened: LogLine {
+    var shortened: AgentEvent {
         var line = self
         line.source = []
         line.event.message = event.message.cut(to: LogEvent.maximumMessageBytes)

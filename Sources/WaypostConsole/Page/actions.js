@@ -2,7 +2,7 @@
 import { agentPath, get } from './api.js';
 import { ask } from './ask.js';
 import { choice, field, fill, h } from './dom.js';
-import { fillPattern, kindOf, valueOf } from './forms.js';
+import { fillPattern, kindOf, laterOf, valueOf } from './forms.js';
 import { LEVELS, LEVEL_NAMES } from './query.js';
 import { span } from './time.js';
 
@@ -42,16 +42,18 @@ export async function askOpen(agent, first = '') {
     spellcheck: 'false', autocomplete: 'off', required: true });
   const place = h('div', { class: 'field-grid' });
   const inputs = new Inputs(place);
+  const time = laterFields();
   const draw = () => inputs.show(routes.find(({ path }) => path === pattern.value)?.parameters ?? []);
   pattern.addEventListener('input', draw);
   draw();
   ask({
     title: `Open a screen on ${agent}`, act: 'Open', path: agentPath(agent, '/open'),
     fields: [field('Route or URL', pattern, 'A route of its contract has a field for each parameter.'),
-      h('datalist', { id: 'open-routes' }, routes.map(({ path }) => h('option', { value: path }))), place],
+      h('datalist', { id: 'open-routes' }, routes.map(({ path }) => h('option', { value: path }))), place,
+      time.row],
     body: () => {
       const { url, rest } = fillPattern(pattern.value.trim(), inputs.values());
-      return { url, parameters: rest };
+      return { url, parameters: rest, ...time.values() };
     },
   });
 }
@@ -63,6 +65,7 @@ export async function askCall(agent) {
   if (!all.length) throw new Error(`${agent} has no service that may be called.`);
   let chosen = all[0];
   const place = h('div', { class: 'field-grid' });
+  const time = laterFields();
   const about = h('p', { class: 'hint' });
   const inputs = new Inputs(place);
   const draw = () => {
@@ -79,15 +82,26 @@ export async function askCall(agent) {
   draw();
   ask({
     title: `Call a service of ${agent}`, act: 'Call', path: agentPath(agent, '/call'),
-    fields: [field('Method', select), about, place],
+    fields: [field('Method', select), about, place, time.row],
     body: () => {
       const { parameters } = chosen.method;
       const isLabelled = parameters.every(({ label }) => label !== '' && label !== '_');
       const values = inputs.values();
       return { service: chosen.service.name, method: chosen.method.name,
-        arguments: isLabelled ? values : inputs.list() };
+        arguments: isLabelled ? values : inputs.list(), ...time.values() };
     },
   });
+}
+
+// When a command begins; the agent keeps it until then.
+function laterFields() {
+  const wait = h('input', { type: 'text', autocomplete: 'off', placeholder: 'at once' });
+  const times = h('input', { type: 'text', autocomplete: 'off', placeholder: 'at any time' });
+  return {
+    row: h('div', { class: 'field-row' }, field('Begin in', wait, '30m, 2h'),
+      field('Only at', times, 'mon-fri 22:00-04:00, by the agent’s clock')),
+    values: () => laterOf(wait.value, times.value),
+  };
 }
 
 /** The fields of a form that a contract describes. */

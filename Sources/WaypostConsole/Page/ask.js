@@ -3,6 +3,7 @@ import { post } from './api.js';
 import { badge, button, cliLine, errorState, field, fill, h, messageOf } from './dom.js';
 import { icon } from './icons.js';
 import { later } from './page.js';
+import { exact } from './time.js';
 
 /** @typedef {import('./types.js').Reply} Reply */
 /**
@@ -89,6 +90,7 @@ export function replyView(reply) {
   return h('div', { class: `reply ${isOk ? 'is-ok' : 'is-bad'}` },
     h('p', null, badge(isOk ? 'ok' : 'bad', reply.status), reply.code ? ` ${reply.code} ${reply.name ?? ''}` : '',
       reply.ms === null || reply.ms === undefined ? '' : ` in ${reply.ms} ms`),
+    reply.begins ? h('p', null, `It begins ${exact(reply.begins)}.`) : null,
     reply.detail ? h('p', null, reply.detail) : null,
     reply.nearest?.length ? h('p', null, 'Did you mean ', h('b', null, reply.nearest.join(', ')), '?') : null,
     reply.result === undefined || reply.result === null ? null

@@ -23,8 +23,9 @@ export function fleetTop(fleet, options, change) {
     return [h('div', { class: 'versions', role: 'list', 'aria-label': by === 'version' ? 'Versions' : 'Groups' },
       cards)];
   }
-  const comingIn = fleet.complete ? null : h('p', { class: 'calm' },
-    badge('plain', 'The states that the broker keeps are still coming in.', 'wait'));
+  const comingIn = fleet.complete ? null : h('p', { class: 'calm' }, fleet.gap
+    ? badge('warn', `Agents may be missing: ${fleet.gap}.`, 'warn')
+    : badge('plain', 'The states that the broker keeps are still coming in.', 'wait'));
   const cards = fleet.problems.map((problem) => problemCard(problem, problem.text === options.problem, change));
   return [comingIn, cards.length ? h('div', { class: 'problems', role: 'list', 'aria-label': 'Problems' }, cards)
       : wellLine(fleet)];

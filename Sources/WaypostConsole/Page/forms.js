@@ -1,5 +1,7 @@
 // From what is typed into a form to what is sent, by the types of the contract.
 
+import { span } from './time.js';
+
 /** @typedef {{ name: string, type: string, required?: boolean, optional?: boolean, values?: string[] | null }} Field */
 
 // Whether a type is one of whole numbers, numbers, or yes and no; else it is text or JSON.
@@ -42,6 +44,20 @@ export function valueOf(field, text) {
         throw new Error(`${field.name} must be JSON, for it is a ${field.type}`);
       }
   }
+}
+
+/**
+ * When a command begins, from what is typed.
+ * @param {string} wait how long from now; nothing for at once
+ * @param {string} times days and times of day; nothing for all
+ * @returns {{ in?: number, window?: string }}
+ * @throws {Error} saying what was typed that is no time
+ */
+export function laterOf(wait, times) {
+  const [text, window] = [wait.trim(), times.trim()];
+  const time = text ? span(text) : undefined;
+  if (time === null) throw new Error(`${text} is no time such as 30m or 2h`);
+  return { ...(time === undefined ? {} : { in: time }), ...(window ? { window } : {}) };
 }
 
 /**

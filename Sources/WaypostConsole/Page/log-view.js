@@ -446,6 +446,8 @@ export class LogView extends HTMLElement {
         link(viewHash('where', '', { url: item.url, agent: item.agent }), 'where does it go?')],
       item.ref === null ? null : ['Command', link(viewHash('commands', item.ref, { agent: item.agent }), item.ref),
         term(`ref:${quoted(item.ref)}`)],
+      item.trace === null ? null : ['Trace',
+        link(viewHash('log', '', { q: `trace:${traceId(item.trace)}` }), traceId(item.trace))],
     ];
     const near = this.text || this.at !== null
       ? link(viewHash(this.agent ? 'agent' : 'log', this.agent,
@@ -468,3 +470,9 @@ export class LogView extends HTMLElement {
 }
 
 customElements.define('log-view', LogView);
+
+// The part of a traceparent that all of one trace have.
+/** @param {string} trace */
+function traceId(trace) {
+  return trace.split('-')[1] ?? trace;
+}

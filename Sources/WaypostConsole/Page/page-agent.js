@@ -149,6 +149,9 @@ export class AgentPage extends Page {
         ['Maps', row.map, agent.maps.some(({ inactive }) => inactive)
             ? `${agent.maps.reduce((sum, { inactive }) => sum + (inactive ?? 0), 0)} entries not in force` : null],
         ['Groups', row.groups.length ? row.groups.map((group) => `@${group}`).join(' ') : 'none'],
+        agent.client && (agent.client.app || agent.client.locale || agent.client.labels.length)
+          ? ['Client', [agent.client.app, agent.client.locale].filter(Boolean).join(', ') || 'its labels',
+            agent.client.labels.length ? agent.client.labels.join(' ') : null] : null,
         ['Failures, 1 h', spark],
         log ? ['Log level', badge('warn', `${log.level}${log.tag ? ` of ${log.tag}` : ''}`, 'log'),
           h('span', { class: 'level-left', title: exact(log.until) })] : null]));
@@ -167,19 +170,38 @@ export class AgentPage extends Page {
 
   drawActions() {
     const place = this.actions;
-    const wanted = live.canCommand && this.agent?.found === true;
-    if (wanted === (place.childElementCount > 0)) return;
+    const wanted = !this.agent?.found ? '' : live.canCommand ? 'all' : 'reading';
+    if (wanted === place.dataset.shown) return;
+    place.dataset.shown = wanted;
     const { name } = this.view;
     const tried = (/** @type {() => Promise<void>} */ work) => () =>
       void work().catch((error) => say(error.message, 'bad'));
-    fill(place, ...(wanted ? [
+    const collect = button('Collect', tried(() => this.collect(name)),
+      { title: 'All that is known of this agent, in one archive' });
+    fill(place, ...(wanted === 'all' ? [
       button('Ping', tried(async () => {
         const { reply } = await post(agentPath(name, '/ping'), {});
         say(reply ? `${name} answered ${reply.status} in ${reply.ms} ms.` : `${name} did not answer.`,
           reply?.status === 'ok' ? 'ok' : 'bad');
       })),
       button('Open…', tried(() => askOpen(name))), button('Call…', tried(() => askCall(name))),
-      button('Forget…', () => askForget(name, () => undefined), { class: 'danger-quiet' })] : []));
+      collect,
+      button('Forget…', () => askForget(name, () => undefined), { class: 'danger-quiet' })]
+      : wanted ? [collect] : []));
+  }
+
+  // Has the browser keep the archive as a file. It comes as JSON: what lets a request in stands in a header, which a link
+  // does not send.
+  /** @param {string} name */
+  async collect(name) {
+    say(`Collecting what is known of ${name}…`);
+    const { file, data, missing } = await get(agentPath(name, '/bundle'));
+    const bytes = Uint8Array.from(atob(data), (one) => one.charCodeAt(0));
+    const address = URL.createObjectURL(new Blob([bytes], { type: 'application/gzip' }));
+    h('a', { href: address, download: file }).click();
+    // The browser has begun to keep it by then.
+    setTimeout(() => URL.revokeObjectURL(address), 60_000);
+    say(missing.length ? `${file}, without ${missing.join(', ')}; its index.json says why.` : file, 'ok');
   }
 
   /** @param {string} tab */

@@ -29,6 +29,9 @@ const beginOf = ({ sent, received, running }) => sent ?? received ?? running;
 /** @param {Command} command */
 const whatOf = ({ type, what }) => [type, what].filter(Boolean).join(' ') || 'not known';
 
+/** @param {Command} command */
+const beginsText = ({ state, due }) => (state === 'scheduled' && due !== null ? `begins ${exact(due)}` : '');
+
 export class CommandsPage extends Page {
   constructor() {
     super();
@@ -78,7 +81,7 @@ export class CommandsPage extends Page {
         }),
         textColumn('from', 'From', ({ from }) => from ?? 'not known'),
         textColumn('id', 'Id', ({ id }) => id),
-        textColumn('detail', 'Detail', ({ detail }) => detail ?? ''),
+        textColumn('detail', 'Detail', (command) => command.detail ?? command.progress ?? beginsText(command)),
       ],
     });
     /** @type {HTMLInputElement} */
@@ -156,6 +159,8 @@ export class CommandsPage extends Page {
           ['Attempts', command.attempt === null ? 'not known' : String(command.attempt)],
           command.code === null ? null : ['Reply', `${command.code} ${command.name ?? ''}`],
           command.detail ? ['Detail', command.detail] : null,
+          command.progress ? ['Progress', command.progress] : null,
+          command.state === 'scheduled' ? ['Begins', command.due === null ? 'not known' : exact(command.due)] : null,
           failure ? ['Failure', failure.detail ?? JSON.stringify(failure)] : null,
       ])),
       h('h2', null, 'What was said of it'), lines.length

@@ -152,7 +152,7 @@ export class FleetPage extends Page {
         : fleet.total ? emptyState('search', 'No agent fits', problem ? 'The problem may be gone.' : null)
         : fleet.complete ? emptyState('fleet', 'No agent has been heard of at this broker',
           h('p', null, 'Start one: ', code('waypost agent --agent k1')))
-        : emptyState('wait', 'The states that the broker keeps are coming in…'));
+        : fleet.gap ? null : emptyState('wait', 'The states that the broker keeps are coming in…'));
   }
 
   // The states that there are, each of which is a filter.
@@ -172,8 +172,8 @@ export class FleetPage extends Page {
   /** @param {Fleet} fleet */
   drawTop(fleet) {
     const { problem = '', by = '', version = '', group = '' } = this.view.options;
-    const { problems, versions, groups, complete, counts } = fleet;
-    const key = JSON.stringify([problem, by, version, group, live.freshness, complete, counts, problems,
+    const { problems, versions, groups, complete, gap, counts } = fleet;
+    const key = JSON.stringify([problem, by, version, group, live.freshness, complete, gap, counts, problems,
       by && [versions, groups]]);
     renew(this.top, key, () => fleetTop(fleet, this.view.options, (options) => this.change(options)));
   }

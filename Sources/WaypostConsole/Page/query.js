@@ -16,7 +16,7 @@ import { span } from './time.js';
  */
 /** @typedef {'part' | 'whole' | 'expression'} How */
 
-export const KEYS = ['agent', 'tag', 'level', 'code', 'ref', 'url', 'message', 'age', 'is'];
+export const KEYS = ['agent', 'tag', 'level', 'code', 'ref', 'trace', 'url', 'message', 'age', 'is'];
 export const LEVELS = 'VDIWEF';
 /** @type {Record<string, string>} */
 export const LEVEL_NAMES = { V: 'verbose', D: 'debug', I: 'info', W: 'warning', E: 'error', F: 'fatal' };
@@ -180,7 +180,7 @@ function term(name, how, value, fault) {
     }
     default: {
       const isIn = pattern(value, how, fault);
-      const field = /** @type {'agent' | 'tag' | 'ref' | 'url' | 'message'} */ (key);
+      const field = /** @type {'agent' | 'tag' | 'ref' | 'trace' | 'url' | 'message'} */ (key);
       return [key, (line) => { const text = line[field]; return text !== null && isIn(text); }];
     }
   }

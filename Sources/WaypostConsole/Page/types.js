@@ -9,7 +9,7 @@
  */
 /**
  * @typedef {{ n: number, t: number, level: string, tag: string, agent: string, message: string, url: string | null,
- *   ref: string | null, code: number | null, name: string | null, failure: boolean }} Line
+ *   ref: string | null, trace: string | null, code: number | null, name: string | null, failure: boolean }} Line
  */
 /**
  * @typedef {{ agent: string, condition: Condition, state: string, since: number | null, sinceAtLeast: boolean,
@@ -18,7 +18,7 @@
  */
 /** @typedef {{ text: string, condition: Condition, count: number, agents: string[], since: number | null }} Problem */
 /**
- * @typedef {{ revision: number, asOf: number, complete: boolean, total: number, matched: number,
+ * @typedef {{ revision: number, asOf: number, complete: boolean, gap: string | null, total: number, matched: number,
  *   counts: Record<Condition, number>, problems: Problem[],
  *   versions: { version: string, count: number, problems: number }[], groups: { group: string, count: number }[],
  *   rows: AgentRow[] }} Fleet
@@ -28,6 +28,7 @@
 /** @typedef {{ level: string, tag: string | null, until: number, from: string | null }} LogLevel */
 /**
  * @typedef {{ asOf: number, found: boolean, nearest: string[], row: AgentRow, waiting: string | null,
+ *   client: { app: string | null, locale: string | null, labels: string[] } | null,
  *   health: { asOf: number, status: string, checks: Check[], limits: { name: string, value: unknown, text: string }[],
  *     uptime: number, mqtt: string, epoch: number } | null,
  *   log: LogLevel | null, refused: RefusedMap | null, held: unknown[],
@@ -91,7 +92,8 @@
  * @typedef {{ id: string, agent: string, type: string | null, what: string | null, from: string | null,
  *   sent: number | null, received: number | null, running: number | null, ended: number | null,
  *   attempt: number | null, code: number | null, name: string | null, detail: string | null,
- *   state: 'waiting' | 'held' | 'running' | 'ended' | 'unknown' }} Command
+ *   progress: string | null, due: number | null,
+ *   state: 'scheduled' | 'waiting' | 'held' | 'running' | 'ended' | 'unknown' }} Command
  */
 /**
  * @typedef {{ asOf: number, uptime: number, connected: boolean, since: number, tabs: number, maximumTabs: number,
@@ -100,7 +102,7 @@
  */
 /**
  * @typedef {{ status: string, code: number | null, name: string | null, detail: string | null, nearest?: string[],
- *   result?: unknown, ms?: number | null, attempt?: number | null }} Reply
+ *   result?: unknown, ms?: number | null, attempt?: number | null, begins?: number }} Reply
  */
 /**
  * @typedef {{ group: string, id: string, state: string, by: string | null, why: string | null, changed: number,

@@ -107,8 +107,9 @@ struct ConsoleServer: HTTPResponder {
         switch (words.first, words.count) {
         case ("fleet", 1):
             let view = try FleetView(query)
-            let isComplete = reader.connection.isComplete
-            return view.json(of: reader.snapshot(), isComplete: isComplete, asOf: asOf, now: now)
+            let (connection, state) = (reader.connection, reader.snapshot())
+            return view.json(
+                of: state, isComplete: connection.isComplete, gap: connection.gap, asOf: asOf, now: now)
         case ("maps", 1): return reader.snapshot().mapsJSON(asOf: asOf)
         case ("rollouts", 1): return reader.read(\.rollouts).json(asOf: asOf)
         case ("failures", 1): return reader.snapshot().failuresJSON(asOf: asOf, now: now)
@@ -151,6 +152,7 @@ struct ConsoleServer: HTTPResponder {
             return reader.snapshot().timelineJSON(of: agent, before: before, limit: limit, now: now)
         case "routes": return try await asking.routes(agent)
         case "maps": return try await asking.maps(agent)
+        case "bundle": return try await asking.bundle(agent)
         case "replay": return try await asking.replay(agent, query["log"])
         case "history": return try await asking.history(agent, layer: query["layer"])
         default: throw ViewError.notFound("there is no \(what.quoted) of an agent")

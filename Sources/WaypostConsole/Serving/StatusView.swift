@@ -65,7 +65,8 @@ struct StatusView: Sendable {
                     "agents", connection.isComplete,
                     connection.isComplete
                         ? "all retained states are read"
-                        : "the broker still sends what it keeps, or sent too little",
+                        : connection.gap.map { "agents may be missing: \($0)" }
+                            ?? "the broker still sends what it keeps",
                     "some brokers send no retained messages to a subscription with a wildcard: waypost help broker"
                 ),
                 check(

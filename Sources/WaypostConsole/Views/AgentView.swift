@@ -9,14 +9,24 @@ extension FleetState {
             let nearest = NearestNames.find(agent, among: rows.keys)
             return [
                 "asOf": .int(asOf), "found": false, "nearest": .array(nearest.map(JSONValue.string)),
-                "row": .null, "health": .null, "log": .null, "waiting": .null, "maps": [], "refused": .null,
+                "row": .null, "client": .null, "health": .null, "log": .null, "waiting": .null, "maps": [],
+                "refused": .null,
                 "held": [],
             ]
         }
         return [
             "asOf": .int(asOf), "found": true, "nearest": [],
             "row": FleetView.json(of: row, self, now: now),
-            "health": member.health.map { Self.json(of: $0, row.summary) } ?? .null,
+            "client": member.health.map { health in
+                [
+                    "app": .init(health.build), "locale": .init(health.client["locale"]?.stringValue),
+                    "labels": .array(
+                        health.labels.sorted { $0.key < $1.key }.map { .string("\($0.key)=\($0.value)") }),
+                ]
+            } ?? .null,
+            "health": member.health.map {
+                Self.json(of: $0, isCurrent: member.currentHealth != nil, row.summary)
+            } ?? .null,
             "log": member.health?.override.map { override in
                 var override = override
                 // By the clock of who looks.
@@ -28,10 +38,10 @@ extension FleetState {
         ]
     }
 
-    private static func json(of health: Health, _ summary: AgentSummary) -> JSONValue {
+    private static func json(of health: Health, isCurrent: Bool, _ summary: AgentStatus) -> JSONValue {
         [
             "asOf": .init(summary.asOf),
-            "status": .string(summary.health == "-" ? "was \(health.status)" : health.status),
+            "status": .string(isCurrent ? health.status : "was \(health.status)"),
             "checks": .array(
                 health.checks.map { check in
                     [

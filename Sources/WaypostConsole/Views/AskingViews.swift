@@ -26,6 +26,16 @@ struct AskingViews: Sendable {
         return ["asOf": .int(maps.asOf), "layers": .array(maps.layers.map(\.pageJSON))]
     }
 
+    /// All that is known of the agent, as one archive in base64 under a name for a file.
+    func bundle(_ name: String) async throws -> JSONValue {
+        let bundle = try await checked(name).collect()
+        return [
+            "file": .string("waypost-\(name)-\(Timestamp.compact(WallClock.now())).tar.gz"),
+            "data": .string(Base64.encode(try bundle.archive())),
+            "missing": .array(bundle.parts.filter { $0.missing != nil }.map { .string($0.file) }),
+        ]
+    }
+
     func history(_ name: String, layer: String?) async throws -> JSONValue {
         let versions = try await checked(name).mapHistory(layer: layer)
         return [
@@ -48,7 +58,7 @@ struct AskingViews: Sendable {
     /// What the agent opens and calls, as the broker keeps it, with the redirects in force.
     func routes(_ name: String) async throws -> JSONValue {
         let client = try checked(name)
-        let contract = try await ContractReader(backend.settings).contract(of: name, within: .seconds(5))
+        let contract = try await backend.settings.contract(of: name, within: .seconds(5))
         // An agent that is away has its routes at the broker, and tells no maps.
         let maps = try? await client.maps(deadline: .seconds(3))
         let redirects = (maps?.layers ?? []).flatMap { layer in
@@ -81,7 +91,7 @@ struct AskingViews: Sendable {
         let view = try LogView(query, agent: name)
         let events = try await checked(name).replay(query, last: LogView.maximumLines)
         let now = WallClock.now()
-        let lines = view.json(ofReplayed: events.map(\.line), reader.snapshot(), now: now)
+        let lines = view.json(ofReplayed: events, reader.snapshot(), now: now)
         return lines.merging(["asOf": .int(now), "more": .bool(events.count == LogView.maximumLines)])
     }
 
@@ -99,6 +109,7 @@ struct AskingViews: Sendable {
                 members["received"] = .init(timeline.received)
                 members["running"] = .init(timeline.running)
                 members["ended"] = .init(timeline.ended ?? members["ended"]?.time)
+                members["due"] = .init(timeline.due ?? members["due"]?.time)
                 members["attempt"] = .int(Int64(timeline.attempt))
                 members["state"] = .string(timeline.state.rawValue)
                 if let code = timeline.code { members["code"] = .int(Int64(code)) }
@@ -194,7 +205,7 @@ struct AskingViews: Sendable {
                 }
             }
         ) { "\($0.version), map \($0.map)" }
-        return groups.map { (agents: $0.value.map(\.agent).sorted(), build: $0.key) }
+        return groups.map { (agents: $0.value.map(\.name).sorted(), build: $0.key) }
             .sorted { ($1.agents.count, $0.build) < ($0.agents.count, $1.build) }
             .prefix(Self.maximumAgents).map(\.self)
     }

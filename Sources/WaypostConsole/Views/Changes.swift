@@ -1,3 +1,4 @@
+import Threading
 import Waypost
 import WaypostBackend
 import WaypostMessages
@@ -17,11 +18,23 @@ struct Changes: Sendable {
     {
         guard Name.isValid(name) else { throw ViewError.notFound("\(name.quoted) is not a name of an agent") }
         if action == "forget" { return try await forget(name, body, isDry: isDry) }
-        let (command, line, subject) = try self.command(action, at: name, body)
+        var (command, line, subject) = try self.command(action, at: name, body)
+        let later = try Self.later(action, body)
+        line = try shell.adding(later.words, to: line)
         guard !isDry else { return ["command": .string(line)] }
+        var options = later.options
         let id = Identifier.ulid()
+        options.id = id
         reader.sends(id, to: name, action, subject)
-        let pending = try backend.agent(name).send(command, SendOptions(id: id))
+        let pending = try backend.agent(name).send(command, options)
+        if options.after != nil || options.window != nil, try await pending.accepted(),
+            let begins = pending.begins
+        {
+            return [
+                "id": .string(id), "command": .string(line),
+                "reply": ["status": "accepted", "begins": .int(begins), "code": 0, "name": "OK"],
+            ]
+        }
         let reply = try await pending.reply()
         return [
             "id": .string(id), "command": .string(line),
@@ -35,6 +48,32 @@ struct Changes: Sendable {
                 "warnings": .array(reply.warnings.map(JSONValue.string)),
             ],
         ]
+    }
+
+    /// When it begins: `in`, milliseconds from now, and `window`; and the same as options of the shell.
+    private static func later(
+        _ action: String, _ body: JSONValue
+    ) throws(ViewError) -> (options: SendOptions, words: KeyValuePairs<String, String?>) {
+        let wait = body["in"]?.boundedInt
+        let window = body["window"]?.stringValue.flatMap { $0.isEmpty ? nil : $0 }
+        guard wait != nil || window != nil else { return (SendOptions(), [:]) }
+        guard ["open", "call"].contains(action),
+            wait.map({ (1_000...Command.longestLifetime).contains($0) }) ?? true
+        else { throw .invalid("an open or a call may begin in 1 s to 30 d") }
+        do throws(Failure) { _ = try window.map { text throws(Failure) in try TimeWindow(text) } } catch {
+            throw .invalid(error.detail)
+        }
+        var options = SendOptions(after: wait.map { WallClock.now() + $0 }, window: window)
+        // As long as an agent keeps commands unless it is told otherwise.
+        if window != nil {
+            options.lifetime = .milliseconds(max(60_000, Command.maximumLifetime - (wait ?? 0)))
+        }
+        let after = wait.map { "\($0 / 1_000)s" }
+        switch (after, window) {
+        case (let after?, let window?): return (options, ["after": after, "window": window])
+        case (let after?, nil): return (options, ["after": after])
+        default: return (options, ["window": window])
+        }
     }
 
     /// What is sent, the line for the shell that sends it, and what it is about.
@@ -118,18 +157,17 @@ struct Changes: Sendable {
         let group = name.hasPrefix("@") ? String(name.dropFirst()) : name
         guard Name.isValid(group) else { throw ViewError.notFound("\(name.quoted) is not a name of a group") }
         let why = body["why"]?.stringValue.flatMap { $0.isEmpty ? nil : $0.cut(to: 256) } ?? "by hand"
-        let order: RolloutDirector.Order
-        switch action {
-        case "pause": order = .pause(why: why)
-        case "take-back": order = .takeBack(why: why)
-        default: throw ViewError.notFound("there is no action \(action.quoted)")
+        guard ["pause", "take-back"].contains(action) else {
+            throw ViewError.notFound("there is no action \(action.quoted)")
         }
         let line = JSONValue.string(
             try shell.line(["rollout", action], [], ["group": group, "why": why]))
         guard !isDry else { return ["command": line] }
         try confirm("@\(group)", body)
-        let outcome = try await RolloutController(backend.settings, group: group, RolloutOptions()).run(order)
-            .outcome
+        let client = backend.group(group)
+        let outcome =
+            action == "pause"
+            ? try await client.pauseRollout(because: why) : try await client.takeRolloutBack(because: why)
         return ["command": line, "detail": .string(outcome.sentence)]
     }
 

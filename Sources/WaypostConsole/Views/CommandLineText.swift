@@ -41,6 +41,19 @@ struct CommandLineText: Sendable {
         return (["waypost"] + words).map(Self.quoted).joined(separator: " ")
     }
 
+    /// The line with some more options behind it.
+    func adding(_ options: KeyValuePairs<String, String?>, to line: String) throws(ViewError) -> String {
+        let words = options.flatMap { Self.option($0.key, $0.value) }
+        guard !words.isEmpty else { return line }
+        for word in words where word.utf8.contains(0) {
+            throw .invalid("\(word.quoted) has the character U+0000, which no command line can have")
+        }
+        // In front of all others, which may end with what looks like options and is none.
+        let parts = line.split(separator: " ", maxSplits: 2, omittingEmptySubsequences: false).map(
+            String.init)
+        return (Array(parts.prefix(2)) + words.map(Self.quoted) + parts.dropFirst(2)).joined(separator: " ")
+    }
+
     /// A word as a POSIX shell takes it.
     static func quoted(_ word: String) -> String {
         let plain = word.utf8.allSatisfy { byte in

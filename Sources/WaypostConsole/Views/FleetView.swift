@@ -13,7 +13,7 @@ struct FleetView: Sendable {
     static let maximumRows = 200
 
     var filter = ""
-    /// Empty for all; the keys of ``Roster/Condition``.
+    /// Empty for all; the keys of ``AgentStatus/Condition``.
     var states: Set<String> = []
     var group: String?
     var version: String?
@@ -32,7 +32,7 @@ struct FleetView: Sendable {
     init(_ query: QueryItems) throws(ViewError) {
         filter = query["filter"] ?? ""
         states = Set((query["state"] ?? "").split(separator: ",").map(String.init))
-        let keys = Roster.Condition.all.map(\.key)
+        let keys = AgentStatus.Condition.all.map(\.key)
         if let unknown = states.first(where: { !keys.contains($0) }) {
             throw .invalid("state \(unknown.quoted) is none of \(keys.joined(separator: ", "))")
         }
@@ -52,14 +52,17 @@ struct FleetView: Sendable {
         limit = try query.number("limit", in: 1...Self.maximumRows) ?? 100
     }
 
-    func json(of state: FleetState, isComplete: Bool, asOf: Int64, now: Int64) -> JSONValue {
+    func json(
+        of state: FleetState, isComplete: Bool, gap: String? = nil, asOf: Int64, now: Int64
+    ) -> JSONValue {
         let words = filter.lowercased()
         let chosen = state.rows.values.filter { row in holds(for: row, words, state) }
         let sorted = sort(chosen, state, now)
-        var counts = Dictionary(uniqueKeysWithValues: Roster.Condition.all.map { ($0.key, Int64(0)) })
+        var counts = Dictionary(uniqueKeysWithValues: AgentStatus.Condition.all.map { ($0.key, Int64(0)) })
         for row in state.rows.values { counts[row.summary.condition.key, default: 0] += 1 }
         return [
             "revision": .int(state.revision), "asOf": .int(asOf), "complete": .bool(isComplete),
+            "gap": .init(gap),
             "total": .int(Int64(state.rows.count)), "matched": .int(Int64(sorted.count)),
             "counts": .object(counts.mapValues(JSONValue.int)),
             "problems": .array(problems(of: chosen).map(\.json)),
@@ -72,40 +75,49 @@ struct FleetView: Sendable {
     private func holds(for row: FleetState.Row, _ words: String, _ state: FleetState) -> Bool {
         let summary = row.summary
         return (states.isEmpty || states.contains(summary.condition.key))
-            && (group.map { state.members[summary.agent]?.isIn($0) ?? false } ?? true)
+            && (group.map { state.members[summary.name]?.isIn($0) ?? false } ?? true)
             && (version.map { $0 == summary.version } ?? true)
             && (problem.map { $0 == Problem.text(of: summary) } ?? true)
             && (words.isEmpty
-                || [summary.agent, summary.problem, summary.version, summary.map, summary.condition.word]
-                    .contains { $0.lowercased().contains(words) })
+                || [summary.name, summary.problem, summary.version, summary.map, summary.condition.word]
+                    .contains { $0.lowercased().contains(words) }
+                || state.members[summary.name]?.health.map { Self.hasFact(words, $0) } ?? false)
+    }
+
+    /// Whether it says of itself that: `region=eu`, its app's version, its language.
+    private static func hasFact(_ words: String, _ health: Health) -> Bool {
+        [health.build, health.client["locale"]?.stringValue].contains {
+            $0?.lowercased().contains(words) ?? false
+        }
+            || health.labels.contains { "\($0.key)=\($0.value)".lowercased().contains(words) }
     }
 
     private func sort(_ rows: [FleetState.Row], _ state: FleetState, _ now: Int64) -> [FleetState.Row] {
         func by<Key: Comparable>(_ key: (FleetState.Row) -> Key) -> [FleetState.Row] {
             // The key of each is made once.
             let keyed = rows.map { (key: key($0), row: $0) }
-            return keyed.sorted { ($0.key, $0.row.summary.agent) < ($1.key, $1.row.summary.agent) }.map(\.row)
+            return keyed.sorted { ($0.key, $0.row.summary.name) < ($1.key, $1.row.summary.name) }.map(\.row)
         }
         let sorted =
             switch order {
-            case .attention: by { $0.summary.condition.rawValue }
-            case .name: by(\.summary.agent)
+            case .attention: by { $0.summary.condition }
+            case .name: by(\.summary.name)
             // The newest first, as what has changed last is what one looks for.
             case .since: by { Int64(0).subtracting(clamping: $0.summary.since ?? .min) }
             case .version: by(\.summary.version)
             case .map: by(\.summary.map)
             case .heard: by { Int64(0).subtracting(clamping: $0.heard ?? $0.summary.asOf ?? 0) }
             case .failures:
-                by { -(state.failures.minutes(of: $0.summary.agent, at: now)?.reduce(0, +) ?? 0) }
+                by { -(state.failures.minutes(of: $0.summary.name, at: now)?.reduce(0, +) ?? 0) }
             }
         return isDescending ? sorted.reversed() : sorted
     }
 
     static func json(of row: FleetState.Row, _ state: FleetState, now: Int64) -> JSONValue {
         let summary = row.summary
-        let minutes = state.failures.minutes(of: summary.agent, at: now)
+        let minutes = state.failures.minutes(of: summary.name, at: now)
         return [
-            "agent": .string(summary.agent), "condition": .string(summary.condition.key),
+            "agent": .string(summary.name), "condition": .string(summary.condition.key),
             "state": .string(summary.state), "since": .init(summary.since),
             "sinceAtLeast": .bool(summary.isSinceAtLeast), "version": .string(summary.version),
             "map": .string(summary.map), "heard": .init(row.heard ?? summary.asOf),
@@ -126,12 +138,12 @@ struct FleetView: Sendable {
         static let maximumText = 300
 
         var text: String
-        var condition: Roster.Condition
+        var condition: AgentStatus.Condition
         var count = 0
         var agents: [String] = []
         var since: Int64?
 
-        static func text(of summary: AgentSummary) -> String {
+        static func text(of summary: AgentStatus) -> String {
             guard summary.problem.isEmpty else { return summary.problem.cut(to: maximumText) }
             return switch summary.condition {
             case .lost: "the connection was lost"
@@ -156,13 +168,13 @@ struct FleetView: Sendable {
             var problem = found[text] ?? Problem(text: text, condition: summary.condition)
             problem.condition = min(problem.condition, summary.condition)
             problem.count += 1
-            if problem.agents.count < Problem.maximumNames { problem.agents.append(summary.agent) }
+            if problem.agents.count < Problem.maximumNames { problem.agents.append(summary.name) }
             problem.since = [problem.since, summary.since].compactMap(\.self).min()
             found[text] = problem
         }
         return Array(
             found.values.sorted {
-                ($0.condition.rawValue, -$0.count, $0.text) < ($1.condition.rawValue, -$1.count, $1.text)
+                ($0.condition, -$0.count, $0.text) < ($1.condition, -$1.count, $1.text)
             }
             .prefix(Problem.maximum))
     }

@@ -24,7 +24,7 @@ struct LogView: Sendable {
         self.agent = agent
     }
 
-    func shows(_ line: LogLine, now: Int64) -> Bool {
+    func shows(_ line: AgentEvent, now: Int64) -> Bool {
         (agent.map { $0 == line.agent } ?? true) && query.holds(for: line, now: now)
     }
 
@@ -83,7 +83,7 @@ struct LogView: Sendable {
     /// Lines that an agent gave when it was asked, as far as they are older than what is kept here, the oldest first.
     ///
     /// Their numbers lie before all others.
-    func json(ofReplayed lines: [LogLine], _ state: FleetState, now: Int64) -> JSONValue {
+    func json(ofReplayed lines: [AgentEvent], _ state: FleetState, now: Int64) -> JSONValue {
         let kept = state.lines.lines(from: state.lines.first).map(\.line).filter { $0.agent == agent }
         let known = Set(kept.map(\.event.place))
         let oldest = kept.first?.event.time ?? .max
@@ -172,7 +172,8 @@ extension NumberedLine {
             "n": .int(number), "t": .int(event.time), "level": .string(event.letter),
             "tag": .string(event.tag),
             "agent": .string(line.agent), "message": .string(event.message), "url": .init(event.url),
-            "ref": .init(event.ref), "code": .init(line.code.map { Int64($0.number) }),
+            "ref": .init(event.ref), "trace": .init(event.trace),
+            "code": .init(line.code.map { Int64($0.number) }),
             "name": .init(line.code?.name), "failure": .bool(line.isReport || event.isError),
         ]
     }

@@ -31,12 +31,14 @@ package struct AgentSelection: Sendable {
 
     /// Those of a roster that are meant.
     package func agents(in roster: Roster) -> [String] {
-        roster.members.filter { includes($0.key, in: $0.value.groups) }.map(\.key)
-            .sorted()
+        let known = roster.members.filter { includes($0.key, in: $0.value.groups) }.map(\.key)
+        // Who is named may be there without having been read.
+        return roster.gap == nil || !isByName ? known.sorted() : Set(known).union(names).sorted()
     }
 
     /// What is wrong with it, as a sentence, when the broker knows these agents; nil for nothing.
     package func fault(in roster: Roster) -> Wording? {
+        guard roster.gap == nil else { return nil }
         let known = Array(roster.members.keys)
         for name in names.sorted() where roster.members[name] == nil {
             return "there is no agent \(name) at this broker"

@@ -73,8 +73,19 @@ extension Health {
             "\(override.sender ?? "a sender") asked for \(what) of level \(override.level.letter) and higher until \(Timestamp.local(until))"
     }
 
-    /// How many opens wait, and for what; nil when none does.
+    /// How many opens and commands wait, and for what; nil when none does.
     package var waitingText: String? {
+        let texts = [heldText, scheduledText].compactMap(\.self)
+        return texts.isEmpty ? nil : texts.joined(separator: "; ")
+    }
+
+    private var scheduledText: String? {
+        guard let count = waiting["scheduled"]?.boundedInt, count > 0 else { return nil }
+        let next = waiting["next"]?.time.map { ", the next one until \(Timestamp.local($0))" } ?? ""
+        return "\(count.counted("command")) \(count == 1 ? "waits for its" : "wait for their") time\(next)"
+    }
+
+    private var heldText: String? {
         guard !held.isEmpty else { return nil }
         let gates = Set(held.map { $0["gate"]?.stringValue ?? "?" }).sorted().prefix(3)
         return

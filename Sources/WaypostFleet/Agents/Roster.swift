@@ -23,6 +23,13 @@ package struct Roster: Sendable {
             known[keyPath: path]
         }
 
+        /// What it says of itself on the connection that it has; nil when that is not known: what was true before it went is
+        /// true no more.
+        package var currentHealth: Health? {
+            guard self.isOnline == true, let health else { return nil }
+            // One that does not say on which connection it was written is taken for new.
+            return (health.epoch ?? .max) < self.state?.epoch ?? .min ? nil : health
+        }
         /// The map in force, as far as it said so.
         package var mapSummary: MapSummary? { map.map { MapSummary($0) } ?? health?.map }
         /// The layers in force; from health alone they have no digest and no time.
@@ -57,7 +64,15 @@ package struct Roster: Sendable {
 
     package let topics: Topics
     /// Whether there are more agents than are kept.
-    package private(set) var isFull = false
+    private var isFull = false
+    /// Why a part of what the broker keeps did not come; nil when all came, or is not known yet.
+    package var cutOff: String?
+    /// Why there may be agents that are not among these.
+    ///
+    /// While it is not nil, nothing is said of an agent, a group or a number because it is not here.
+    package var gap: String? {
+        isFull ? "more than \(members.count) agents, or longer documents than theirs, are not kept" : cutOff
+    }
     package private(set) var members: [String: Member] = [:]
     private let maximumMembers: Int
     private let maximumBytes: Int
@@ -188,9 +203,9 @@ package struct Roster: Sendable {
     }
 
     /// What to say of an agent, without times; nil when there is no such agent.
-    package func news(of agent: String, now: Int64) -> AgentSummary? {
+    package func news(of agent: String, now: Int64) -> AgentStatus? {
         members[agent].map { member in
-            var summary = AgentSummary(agent, member, now: now)
+            var summary = AgentStatus(agent, member, now: now)
             (summary.since, summary.asOf, summary.started) = (nil, nil, nil)
             // Each measurement differs by some milliseconds.
             (summary.clockLag, summary.isSinceAtLeast) = (summary.clockLag?.signum(), false)
@@ -199,34 +214,22 @@ package struct Roster: Sendable {
     }
 
     /// All agents, those that need attention first.
-    package func summaries(now: Int64) -> [AgentSummary] {
-        members.map { AgentSummary($0, $1, now: now) }.sorted {
-            ($0.condition, $0.agent) < ($1.condition, $1.agent)
+    package func summaries(now: Int64) -> [AgentStatus] {
+        members.map { AgentStatus($0, $1, now: now) }.sorted {
+            ($0.condition, $0.name) < ($1.condition, $1.name)
         }
     }
 }
 
-extension Roster {
-    /// What an agent is like, by how soon someone should look.
-    package enum Condition: Int, Sendable, Comparable {
-        case lost, failing, mapRefused
-        /// Online, and a check of its health was not made.
-        case unclear
-        case unknown, stopped, healthy
-
-        package static func < (one: Condition, other: Condition) -> Bool { one.rawValue < other.rawValue }
-
-        /// Whether someone should look.
-        package var isTrouble: Bool { self < .unknown }
-    }
-}
-
 extension Roster.Member {
-    package var condition: Roster.Condition {
+    package var condition: AgentStatus.Condition {
         switch (self.isOnline, self.state?.reason) {
         case (true?, _):
+            let health = currentHealth
             if health?.status == "red" { return .failing }
-            return mapSummary?.refusal != nil ? .mapRefused : health?.isGreen == false ? .unclear : .healthy
+            if mapSummary?.refusal != nil { return .mapRefused }
+            // What is not known is not good.
+            return health?.isGreen == true && self.unreadable.isEmpty ? .healthy : .unclear
         case (false?, .shutdown?): return .stopped
         case (false?, _): return .lost
         case (nil, _): return .unknown

@@ -4,10 +4,10 @@ import WaypostMessages
 /// and by the clock only between agents.
 package enum LogOrder {
     /// The lines of one agent; its starts are in the order of their first lines here.
-    package static func ofOneAgent(_ lines: [LogLine]) -> [LogLine] {
+    package static func ofOneAgent(_ lines: [AgentEvent]) -> [AgentEvent] {
         var starts: [String: Int] = [:]
         for line in lines where starts[line.event.boot] == nil { starts[line.event.boot] = starts.count }
-        func place(_ line: LogLine) -> (Int, Int64) {
+        func place(_ line: AgentEvent) -> (Int, Int64) {
             (starts[line.event.boot] ?? 0, line.event.sequence)
         }
         return lines.sorted { place($0) < place($1) }
@@ -17,9 +17,9 @@ package enum LogOrder {
     ///
     /// - Parameter error: how far the clock of an agent is ahead, in milliseconds.
     package static func merged(
-        _ agents: [[LogLine]], clockError error: (_ agent: String) -> Int64 = { _ in 0 }
-    ) -> [LogLine] {
-        var all: [(time: Int64, line: LogLine)] = []
+        _ agents: [[AgentEvent]], clockError error: (_ agent: String) -> Int64 = { _ in 0 }
+    ) -> [AgentEvent] {
+        var all: [(time: Int64, line: AgentEvent)] = []
         for lines in agents {
             // A clock that was put back does not bring a line before those that it follows.
             var time = Int64.min

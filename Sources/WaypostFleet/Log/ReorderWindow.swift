@@ -12,7 +12,7 @@ package struct ReorderWindow: Sendable {
     /// Nor do lines of so many bytes.
     private static let maximumBytes = 4 << 20
 
-    private var lines: [LogLine] = []
+    private var lines: [AgentEvent] = []
     private var bytes = 0
 
     package init() {}
@@ -23,14 +23,14 @@ package struct ReorderWindow: Sendable {
     /// Whether what is counted is there.
     private var isConsistent: Bool { bytes >= 0 && (!lines.isEmpty || bytes == 0) }
 
-    package mutating func add(_ line: LogLine) {
+    package mutating func add(_ line: AgentEvent) {
         defer { assert(isConsistent) }
         lines.append(line)
         bytes += line.source.count
     }
 
     /// All lines, those of each agent in order; a line without a number keeps its place.
-    package mutating func take() -> [LogLine] {
+    package mutating func take() -> [AgentEvent] {
         defer { assert(isConsistent) }
         var ordered = lines
         let places = Dictionary(grouping: lines.indices.filter { lines[$0].event.sequence > 0 }) {

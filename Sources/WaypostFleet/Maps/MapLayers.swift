@@ -13,7 +13,7 @@ package struct MapLayers: Sendable {
 
     private let agent: String
     /// The keys of all layers, the later over the earlier.
-    private let order: [String]
+    private var order: [String] = []
 
     /// The last good document of each layer.
     package var stored: [String: MapRecord] = [:]
@@ -34,10 +34,24 @@ package struct MapLayers: Sendable {
 
     package init(agent: String, groups: [String]) {
         self.agent = agent
+        setGroups(groups)
+    }
+
+    /// The agent is in these groups from now on, beside `all`; what is stored of others waits until it comes back.
+    package mutating func setGroups(_ groups: [String]) {
+        defer { assert(isConsistent) }
         order =
             [Audience.all.description] + groups.map { Audience.group($0).description }
             + [agent, MapRecord.patchLayer]
+        chosen.formIntersection(order)
+        reverted.formIntersection(order)
+        untrusted.formIntersection(order)
+        unfit = unfit.filter { order.contains($0.key) }
+        refused = refused.filter { isLayer(named: $0.key) }
     }
+
+    /// Whether a name on the wire is that of one of the layers.
+    package func isLayer(named name: String) -> Bool { order.contains { self.name(of: $0) == name } }
 
     /// The layer's name on the wire: `@group`, `agent` or `patch`.
     package func name(of key: String) -> String {

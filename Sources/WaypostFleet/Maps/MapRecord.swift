@@ -21,6 +21,9 @@ package struct MapRecord: Sendable, Equatable {
     /// What stands for the control document of a group, which is no map.
     package static func controlKey(of group: String) -> String { group + "/rollout" }
 
+    /// What stands for the document of the agent's groups, which is no map.
+    package static let groupsKey = "groups/"
+
     /// The agent's name, `@group`, or ``patchLayer``.
     package var layer: String
     package var revision: Int64?

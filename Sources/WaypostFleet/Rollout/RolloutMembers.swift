@@ -73,6 +73,12 @@ package struct RolloutMembers: Sendable {
         subscribed = []
     }
 
+    /// The agent is in these groups no more.
+    package mutating func left(_ keys: [String]) {
+        defer { assert(isConsistent) }
+        for key in keys { (members[key], unfit[key], changed[key]) = (nil, nil, nil) }
+    }
+
     package mutating func mapCame() { awaitsMap = nil }
 
     /// Whether the map that a new session brings did not come; true once.

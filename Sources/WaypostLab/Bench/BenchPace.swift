@@ -59,7 +59,7 @@ package struct BenchPace: Sendable {
         let health = try await BackendSession.with(settings, required: [], useful: [topic]) {
             session in
             var health: Health?
-            try await session.readUpToFence { message in
+            _ = try await session.readUpToFence { message in
                 if message.topic == topic { health = message.json.map(Health.init) }
             }
             return health

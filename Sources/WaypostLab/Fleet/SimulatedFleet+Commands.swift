@@ -32,7 +32,8 @@ extension SimulatedFleet {
             }
         case .candidate(let group): return tookCandidate(message.payload, of: group, members, at: now)
         case .rollout(let group): return tookControl(message.payload, of: group, members, at: now)
-        case .echo: return []
+        // Its groups are those of the plan.
+        case .echo, .groups: return []
         }
     }
 
@@ -88,10 +89,11 @@ extension SimulatedFleet {
             case .run(let turn): run(turn, index, at: now)
             case .cancel(let sequence): [.cancel(.init(agent: index, sequence: sequence))]
             case .send(let message): [.publish(message, by: index)]
-            case .report(let result, let ref):
+            case .report(let result, let command):
                 fail(
-                    index, result.code, result.detail ?? result.code.name, in: result.origin, ref: ref,
-                    url: result.url, nearest: result.nearest, at: now)
+                    index, result.code, result.detail ?? result.code.name, in: result.origin,
+                    ref: command?.id, trace: command?.trace, url: result.url, nearest: result.nearest, at: now
+                )
             }
         }
     }
@@ -139,7 +141,7 @@ extension SimulatedFleet {
                 $0.answer(request, for: turn.sender, bytes: Self.pageBytes, under: { layers })
             }
             result = .ok(answer ?? .null)
-        case .inspect: result = .ok(["commands": []])
+        case .inspect: result = .ok(["commands": [], "more": 0])
         }
         return before + perform(index, at: now) { $0.ended(turn, result, at: $1) }
     }

@@ -16,7 +16,7 @@ extension SimulatedFleet {
     /// An event, when the agent publishes its level.
     mutating func log(
         _ index: Int, _ level: LogLevel, _ tag: String, _ message: String, url: String? = nil,
-        isError: Bool = false, ref: String? = nil, at now: Int64
+        isError: Bool = false, ref: String? = nil, trace: String? = nil, at now: Int64
     ) -> [FleetStep] {
         guard level >= lowest(index, tag, at: now) else { return [] }
         agents[index].sequence &+= 1
@@ -24,7 +24,7 @@ extension SimulatedFleet {
             time: agents[index].clock(at: now), level: level, tag: tag, boot: boot(index),
             sequence: Int64(agents[index].sequence), process: process(index), thread: process(index) + 3,
             message: redaction.masked(message).cut(to: LogEvent.maximumMessageBytes),
-            url: url.map(redaction.masked), isError: isError, ref: ref)
+            url: url.map(redaction.masked), isError: isError, ref: ref, trace: trace)
         remember(event, of: index, in: \.events)
         var properties = MQTTProperties()
         properties.contentType = "application/x-ndjson"
@@ -78,13 +78,14 @@ extension SimulatedFleet {
     /// Reports a failure, and the event that goes with it.
     mutating func fail(
         _ index: Int, _ code: Code, _ detail: String, in origin: FailureReport.Origin, ref: String? = nil,
-        url: String? = nil, nearest: [String] = [], at now: Int64
+        trace: String? = nil, url: String? = nil, nearest: [String] = [], at now: Int64
     ) -> [FleetStep] {
         var chance = agents[index].chance
         let clock = agents[index].clock(at: now)
         var report = FailureReport(
             id: Identifier.ulid(at: clock, using: &chance), code: code, origin: origin, ref: ref,
-            url: url.map(redaction.masked), detail: redaction.masked(detail), nearest: nearest, at: clock)
+            trace: trace, url: url.map(redaction.masked), detail: redaction.masked(detail), nearest: nearest,
+            at: clock)
         report.map = mapInForce(index)
         agents[index].chance = chance
         remember(report, of: index, in: \.failures)
@@ -96,6 +97,7 @@ extension SimulatedFleet {
             topic: topic, payload: report.encoded(), qos: .atLeastOnce, properties: properties)
         return [.publish(message, by: index)]
             + log(
-                index, .error, origin.tag, "\(code): \(detail)", url: url, isError: true, ref: ref, at: now)
+                index, .error, origin.tag, "\(code): \(detail)", url: url, isError: true, ref: ref,
+                trace: trace, at: now)
     }
 }

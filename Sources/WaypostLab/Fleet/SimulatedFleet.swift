@@ -490,6 +490,7 @@ struct SimulatedFleet: Sendable {
         health.counters = [
             "connects": .int(Int64(agent.connects)), "received": .int(received),
             "duplicates": .int(duplicates), "refused": .int(rejected),
+            "badTraces": 0,
             "ended": .object(Dictionary(uniqueKeysWithValues: ended)),
             "events": .int(Int64(agent.sequence)), "eventsDropped": 0, "publishesRefused": 0,
             "messagesDropped": 0, "messagesSkipped": 0, "reportsDropped": 0,

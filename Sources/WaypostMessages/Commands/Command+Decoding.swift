@@ -20,13 +20,17 @@ extension Command {
 
     /// Checks the fields of a command whose `id` was read already.
     ///
-    /// - Parameter arrival: the agent's clock, in milliseconds since 1970.
+    /// - Parameters:
+    ///   - arrival: the agent's clock, in milliseconds since 1970.
+    ///   - longest: how long the agent keeps a command, in milliseconds.
     /// - Throws: ``Failure`` 422 naming the field, 404 `UNKNOWN_TYPE`, or 505 naming the supported versions.
-    package init(id: String, fields: Fields, arrival: Int64) throws(Failure) {
+    package init(
+        id: String, fields: Fields, arrival: Int64, keptFor longest: Int64 = maximumLifetime
+    ) throws(Failure) {
         try fields.checkVersion()
         let at = try fields.integer("at", in: 0...Fields.latestTime)
         let expires = try fields.integer("exp", in: 0...Fields.latestTime)
-        let timeToLive = try fields.integer("ttl", in: 1...Command.maximumLifetime)
+        let timeToLive = try fields.integer("ttl", in: 1...Command.longestLifetime)
         guard expires == nil || timeToLive == nil else {
             throw Failure(.badField, "exp and ttl are both set; send one of them")
         }
@@ -35,19 +39,48 @@ extension Command {
             throw Failure(.badField, "lane must be 1 to 64 characters of A-Z a-z 0-9 _ -")
         }
         let operation = try Operation(fields)
+        let schedule = try CommandSchedule(fields)
+        guard schedule == nil || operation.mayWait else {
+            throw Failure(.badField, "after and window are for open, call and navigate")
+        }
+        let when = try fields.object("when").map(JSONValue.object)
+        if let when {
+            guard operation.mayWait else { throw Failure(.badField, "when is for open, call and navigate") }
+            _ = try RelocationCondition(ofCommand: when)
+        }
+        let standard =
+            schedule?.window == nil
+            ? (schedule?.after ?? at ?? arrival) + Command.defaultLifetime : arrival + longest
+        let wanted = expires ?? timeToLive.map { arrival + $0 } ?? standard
         self.init(
             id: id,
             operation: operation,
             at: at,
-            expires: min(
-                expires ?? timeToLive.map { arrival + $0 } ?? (at ?? arrival) + Command.defaultLifetime,
-                arrival + Command.maximumLifetime),
+            expires: min(wanted, arrival + longest),
             hasAbsoluteExpiry: expires != nil,
             timeToLive: timeToLive,
             lane: lane,
+            schedule: schedule,
+            when: when,
             sequence: try fields.integer("seq", in: 0...Fields.largestInteger),
-            trace: try fields.text("trace"))
+            // What is none is as if it were not there (Trace Context, 4.3).
+            trace: TraceParent.valid(fields["trace"]?.stringValue))
+        if trace != nil { traceState = TraceState.valid(fields[TraceState.property]?.stringValue) }
+        if let after = schedule?.after, after >= self.expires {
+            throw Failure(
+                .badField,
+                wanted > self.expires
+                    ? "after is in \(TimeText.span(after - arrival)); this agent keeps a command for \(TimeText.span(longest)) at most (command-life)"
+                    : "the command expires before its time comes: after is \(Timestamp.rfc3339(after)), exp is \(Timestamp.rfc3339(self.expires))"
+            )
+        }
         warnings = Self.warnings(of: fields, operation)
+        // An exp in seconds is another mistake.
+        if wanted > self.expires, !Timestamp.looksLikeSeconds(wanted) {
+            warnings.append(
+                "it is kept for \(TimeText.span(longest)), not for \(TimeText.span(wanted - arrival)): see command-life"
+            )
+        }
     }
 
     /// Checks the fields of a JSON value.
@@ -99,6 +132,14 @@ extension Fields {
 }
 
 extension Command.Operation {
+    /// Whether it can be told when to begin, and at which clients.
+    var mayWait: Bool {
+        switch self {
+        case .open, .call, .navigate: true
+        case .cancel, .failures, .inspect, .log, .maps, .replay, .resolve, .ping: false
+        }
+    }
+
     /// Reads `type` and the fields that belong to it.
     package init(_ fields: Fields) throws(Failure) {
         let type = try fields.required("type", fields.text("type"))
@@ -123,7 +164,8 @@ extension Command.Operation {
             guard sender.map(Name.isValid) ?? true else {
                 throw Failure(.badField, "sender must be 1 to 64 characters of A-Z a-z 0-9 _ -")
             }
-            self = .inspect(target: try fields.commandID("target"), sender: sender)
+            let isOne = try fields.text("target") != nil
+            self = .inspect(target: isOne ? try fields.commandID("target") : nil, sender: sender)
         case "log":
             self = .log(
                 level: try fields.level("level"),

@@ -14,17 +14,20 @@ extension Command {
             json.member("exp", expires)
         }
         if lane != Self.defaultLane { json.member("lane", lane) }
+        schedule?.write(to: &json)
+        if let when { json.member("when", when) }
         if let sequence { json.member("seq", sequence) }
         if let trace { json.member("trace", trace) }
+        if let traceState { json.member("tracestate", traceState) }
         json.endObject()
         return json.bytes
     }
 }
 
 extension Command {
-    /// What a command asks for, in bytes that are equal for the same type, target and arguments.
+    /// What a command asks for, in bytes that are equal for the same type, target and arguments, and the same clients.
     ///
-    /// When it was sent, until when it is good, its lane and its count are not part of it, nor are fields that are not
+    /// When it was sent, until when it is good, when it may begin, its lane and its count are not part of it, nor are fields that are not
     /// known. Of what is no valid command, all other fields are.
     package static func content(of fields: Fields, _ operation: Operation?) -> [UInt8] {
         guard let operation = operation ?? (try? Operation(fields)) else {
@@ -36,6 +39,7 @@ extension Command {
         var json = JSONWriter()
         json.beginObject()
         operation.write(to: &json)
+        if operation.mayWait, let when = fields["when"], !when.isNull { json.member("when", when) }
         json.endObject()
         return json.bytes
     }
@@ -43,7 +47,7 @@ extension Command {
 
 extension Command.Operation {
     /// The `type` of the command.
-    var type: String {
+    package var type: String {
         switch self {
         case .open: "open"
         case .call: "call"
@@ -80,7 +84,7 @@ extension Command.Operation {
         case .failures(let request):
             request.write(to: &json)
         case .inspect(let target, let sender):
-            json.member("target", target)
+            if let target { json.member("target", target) }
             if let sender { json.member("sender", sender) }
         case .log(let level, let tag, let milliseconds):
             json.member("level", level.topicLevel)

@@ -6,30 +6,48 @@ extension Command {
 
     /// The fields that any command may have.
     static let commonFields = [
-        "id", "type", "exp", "ttl", "at", "v", "lane", "seq", "trace", "from", "aud",
+        "id", "type", "exp", "ttl", "at", "v", "lane", "after", "window", "when", "seq", "trace",
+        "tracestate", "from", "aud",
     ]
+    /// What others call them, in lower case without `_` and `-`.
+    private static let otherNames = [
+        "notbefore": "after", "startat": "after", "starttime": "after", "runat": "after", "delay": "after",
+        "schedule": "window", "deadline": "exp", "expires": "exp", "expiry": "exp", "notafter": "exp",
+        "timeout": "ttl", "queue": "lane", "timestamp": "at",
+    ]
+    /// The most of a name that is repeated, in bytes.
+    private static let shownName = 64
 
     /// Probable mistakes in an accepted command: misspelt fields, and seconds in the place of milliseconds.
     static func warnings(of fields: Fields, _ operation: Operation) -> [String] {
         let own = operation.fields
-        // A longer name is no slip of the fingers.
-        let unknown = fields.names.filter {
-            $0.utf8.count <= 32 && !own.contains($0) && !commonFields.contains($0)
-        }
+        let unknown = fields.names.filter { !own.contains($0) && !commonFields.contains($0) }
         var warnings: [String] = []
-        for name in unknown.sorted().prefix(maximumWarnings) where name.utf8.count > 2 {
-            let missing = (commonFields + own).filter { fields[$0] == nil }
-            guard let near = NearestNames.find(name, among: missing, limit: 1, slips: 2).first else {
-                continue
-            }
-            warnings.append("the field \(name) is unknown and was ignored; did you mean \(near)?")
+        let missing = (commonFields + own).filter { fields[$0] == nil }
+        for name in unknown.sorted().prefix(maximumWarnings) {
+            // A long name, or one of two letters, is no slip of the fingers.
+            let plain = name.lowercased().filter { $0 != "_" && $0 != "-" }
+            let slip =
+                (3...32).contains(name.utf8.count)
+                ? NearestNames.find(name, among: missing, limit: 1, slips: 2).first : nil
+            let near = otherNames[plain].flatMap { missing.contains($0) ? $0 : nil } ?? slip
+            let shown = Name.isValid(name) ? name : name.cut(to: shownName).quoted
+            warnings.append(
+                "the field \(shown) is unknown and was ignored" + (near.map { "; did you mean \($0)?" } ?? "")
+            )
         }
-        for name in ["at", "exp"] {
+        for name in ["at", "exp", "after"] {
             guard let time = fields[name]?.intValue, Timestamp.looksLikeSeconds(time) else { continue }
             warnings.append("\(name) \(time) looks like seconds; it is in milliseconds since 1970")
         }
         if let time = fields["ttl"]?.intValue, time < 1_000 {
             warnings.append("ttl \(time) looks like seconds; it is in milliseconds")
+        }
+        if let trace = fields["trace"], TraceParent.valid(trace.stringValue) == nil {
+            warnings.append("trace is no W3C traceparent and was ignored")
+        }
+        if let state = fields[TraceState.property], TraceState.valid(state.stringValue) == nil {
+            warnings.append("tracestate is no W3C tracestate and was ignored")
         }
         return Array(warnings.prefix(maximumWarnings))
     }

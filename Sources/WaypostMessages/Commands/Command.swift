@@ -9,7 +9,8 @@ package struct Command: Sendable, Hashable {
         case navigate(NavigationMove)
         case cancel(target: String)
         case failures(FailureRequest)
-        case inspect(target: String, sender: String?)
+        /// How a command of a sender went; of all that have not ended where none is named.
+        case inspect(target: String?, sender: String?)
         case log(level: LogLevel, tag: String?, milliseconds: Int64)
         case maps(MapsRequest)
         case replay(Replay)
@@ -28,9 +29,11 @@ package struct Command: Sendable, Hashable {
     package static let defaultLane = "main"
     /// How long a command without `exp` may wait, in milliseconds.
     package static let defaultLifetime: Int64 = 60_000
-    /// The farthest `exp` that is honoured, and the longest `ttl`, in milliseconds from the arrival; a later `exp` is
-    /// brought down to it.
+    /// How long a command is kept at most where the agent does not set `command-life`, in milliseconds from the arrival; a
+    /// later `exp` and a longer `ttl` are brought down to it.
     package static let maximumLifetime: Int64 = 24 * 3_600_000
+    /// The longest that can be set, and the longest `ttl`, in milliseconds.
+    package static let longestLifetime: Int64 = 30 * 24 * 3_600_000
     /// How long after its `exp` an agent recognises a command that comes again, at least, in milliseconds.
     package static let recognitionAfterExpiry: Int64 = 5 * 60_000
     /// The longest time for which a `log` command changes what is published, in milliseconds.
@@ -53,17 +56,24 @@ package struct Command: Sendable, Hashable {
     /// How long after its arrival it may still start, in milliseconds; nil when the sender gave a time, or nothing.
     package var timeToLive: Int64?
     package var lane: String
+    /// When it may begin; nil for at once.
+    package var schedule: CommandSchedule?
+    /// Which clients it is for, as the `when` of a map says it; nil for all.
+    package var when: JSONValue?
     /// Rises per sender; nil when the sender does not count.
     package var sequence: Int64?
-    /// A W3C `traceparent`.
+    /// A valid W3C `traceparent`.
     package var trace: String?
+    /// A valid W3C `tracestate`; only beside a trace.
+    package var traceState: String?
     /// Probable mistakes in an accepted command; for people.
     package var warnings: [String] = []
 
     package init(
         id: String, operation: Operation, at: Int64? = nil, expires: Int64,
         hasAbsoluteExpiry: Bool = true, timeToLive: Int64? = nil,
-        lane: String = Command.defaultLane, sequence: Int64? = nil, trace: String? = nil
+        lane: String = Command.defaultLane, schedule: CommandSchedule? = nil, when: JSONValue? = nil,
+        sequence: Int64? = nil, trace: String? = nil
     ) {
         self.id = id
         self.operation = operation
@@ -72,6 +82,8 @@ package struct Command: Sendable, Hashable {
         self.hasAbsoluteExpiry = hasAbsoluteExpiry
         self.timeToLive = timeToLive
         self.lane = lane
+        self.schedule = schedule
+        self.when = when
         self.sequence = sequence
         self.trace = trace
     }

@@ -17,12 +17,15 @@ package struct CommandPayload: Sendable {
 
     /// Reads a payload for an audience, and checks its signatures and what they must cover.
     ///
-    /// - Parameter arrival: the agent's clock, in milliseconds since 1970; nil when it can't be trusted, and then
-    ///   the command is refused anyway, because it has an `exp`.
+    /// - Parameters:
+    ///   - arrival: the agent's clock, in milliseconds since 1970; nil when it can't be trusted, and then the command is
+    ///     refused anyway, because it has an `exp`.
+    ///   - longest: how long the agent keeps a command, in milliseconds.
     /// - Throws: ``Failure`` for what is no JSON or beyond the limits.
     package init(
         _ bytes: [UInt8], limits: JSONLimits, trusted: TrustedKeys, mustBeSigned: Bool,
-        for audience: Audience, from sender: String, arrival: Int64?
+        for audience: Audience, from sender: String, arrival: Int64?,
+        keptFor longest: Int64 = Command.maximumLifetime
     ) throws(Failure) {
         let envelope: SignedEnvelope?
         (fields, envelope, fault) = try Self.unwrap(bytes, limits)
@@ -35,7 +38,7 @@ package struct CommandPayload: Sendable {
                 return
             }
             try trusted.check(envelope)
-            try checkScope(audience, sender, arrival)
+            try checkScope(audience, sender, arrival, longest)
         } catch {
             fault = error
         }
@@ -44,7 +47,7 @@ package struct CommandPayload: Sendable {
     /// Whether a signed command is for this receiver, of this sender and for a limited time: otherwise it could be
     /// used again in another place, under another name, or once its id is forgotten.
     private func checkScope(
-        _ audience: Audience, _ sender: String, _ arrival: Int64?
+        _ audience: Audience, _ sender: String, _ arrival: Int64?, _ longest: Int64
     ) throws(Failure) {
         for (name, wanted) in [("aud", audience.description), ("from", sender)] {
             guard let found = try fields.text(name) else {
@@ -59,8 +62,9 @@ package struct CommandPayload: Sendable {
             // A `ttl` counts from each arrival: who has the command could use it again for ever.
             throw Failure(.badField, "exp is missing; a signed command contains it, and no ttl")
         }
-        if let arrival, expires - arrival > Command.maximumLifetime {
-            throw Failure(.badField, "exp of a signed command must be at most 24 hours ahead")
+        if let arrival, expires - arrival > longest {
+            throw Failure(
+                .badField, "exp of a signed command must be at most \(TimeText.span(longest)) ahead")
         }
     }
 

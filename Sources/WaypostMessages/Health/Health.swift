@@ -31,6 +31,27 @@ package struct Health: Sendable, Hashable {
         get { (self["groups"] ?? []).filter(Name.isValid) }
         set { self["groups"] = newValue }
     }
+    /// What it says of the document of its groups; nil of one that has none.
+    package var saidGroups: SaidGroups? {
+        get { members["membership"].flatMap { try? SaidGroups($0) } }
+        set { members["membership"] = newValue?.json }
+    }
+    /// What the client is, for conditions of maps and for lists: `build`, `locale` and `labels`, as far as they are known.
+    package var client: Members {
+        get { self["client"] ?? [:] }
+        set { self["client"] = newValue }
+    }
+    /// The version of the app; nil when it is not known.
+    package var build: String? { client["build"]?.stringValue }
+    /// The client's labels.
+    package var labels: [String: String] {
+        (client["labels"]?.objectValue ?? [:]).compactMapValues(\.stringValue)
+    }
+    /// Of the client's certificate: `until`, `due` and `last`, what the last try to renew it came to; nil without one.
+    package var certificate: JSONValue? {
+        get { self["certificate"] }
+        set { self["certificate"] = newValue }
+    }
     package var boot: String? {
         get { self["boot"] }
         set { self["boot"] = newValue }
@@ -135,6 +156,7 @@ package struct Health: Sendable, Hashable {
         let cuts: [(name: String, cut: (inout Health) -> Void)] = [
             ("waiting.gates", { $0.waiting["gates"] = [] }),
             ("opens", { $0.opens = [] }),
+            ("client", { $0.client = [:] }),
             (
                 "details",
                 { health in

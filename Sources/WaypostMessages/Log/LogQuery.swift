@@ -9,7 +9,7 @@ package import Waypost
 package struct LogQuery: Sendable {
     /// What a term looks at.
     private enum Key: String, Sendable, CaseIterable {
-        case agent, tag, level, code, ref, url, message, age
+        case agent, tag, level, code, ref, trace, url, message, age
         case kind = "is"
         /// Of a term without a key.
         case line = ""
@@ -99,6 +99,7 @@ package struct LogQuery: Sendable {
                     case .agent: [agent]
                     case .tag: [event.tag]
                     case .ref: [event.ref]
+                    case .trace: [event.trace]
                     case .url: [event.url]
                     case .code: code.map { [String($0.number), $0.name] } ?? []
                     case .message: [event.message]

@@ -47,7 +47,7 @@ extension MapDocument {
     }
 
     /// The document, taken out of its envelope when it has one, and the trusted keys that signed it.
-    private static func unwrap(_ bytes: [UInt8], _ rules: Rules) throws(Failure) -> (
+    static func unwrap(_ bytes: [UInt8], _ rules: Rules) throws(Failure) -> (
         JSONValue, signers: Set<VerifyingKey>
     ) {
         // A document in its envelope is one long text.
@@ -62,7 +62,7 @@ extension MapDocument {
         }
         let envelope = try SignedEnvelope(outer)
         guard envelope.payloadType != SignedEnvelope.commandType else {
-            throw Failure(.badField, "payloadType is that of a command, not of a map")
+            throw Failure(.badField, "payloadType is that of a command, not of a document")
         }
         let signers = try rules.trusted.check(envelope)
         return (try parse(envelope.payload, rules.limits), signers)

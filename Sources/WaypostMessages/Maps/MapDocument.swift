@@ -4,7 +4,7 @@ package import Waypost
 package struct MapDocument: Sendable, Hashable {
     /// The most entries of one document.
     package static let maximumEntries = 2_000
-    private static let maximumAuthorBytes = 128
+    static let maximumAuthorBytes = 128
 
     /// What an enveloped document has beside its entries, in the order in which it is read.
     enum Member: String, CaseIterable {

@@ -97,6 +97,10 @@ package struct CodeExplanation {
             "allow more time; check whether the agent was offline, the lane busy, or the agent's clock ahead (waypost ping): then send commands with --ttl, and maps without exp"
         ),
         .init(
+            412, "NOT_MEANT",
+            "the command is for other clients of the group: its when does not hold here",
+            "nothing, if that is so; the detail says what the client is"),
+        .init(
             413, "TOO_LARGE",
             "over a limit of size, depth, keys or entries; or the command has run, and its reply is larger than the agent or the broker allows: the detail then says how it ended",
             "make smaller what the detail names: a map by fewer entries, a command by fewer parameters, a reply by what the handler returns; the limits are in health"

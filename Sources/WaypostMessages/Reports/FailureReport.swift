@@ -43,6 +43,8 @@ package struct FailureReport: Payload, Hashable {
     package var code = Code.ok
     package var origin = Origin.agent
     package var ref: String?
+    /// The `traceparent` of that command.
+    package var trace: String?
     package var url: String?
     package var detail = ""
     package var nearest: [String] = []
@@ -56,13 +58,14 @@ package struct FailureReport: Payload, Hashable {
     package var last: Int64 = 0
 
     package init(
-        id: String, code: Code, origin: Origin, ref: String? = nil, url: String? = nil, detail: String,
-        nearest: [String] = [], at time: Int64
+        id: String, code: Code, origin: Origin, ref: String? = nil, trace: String? = nil,
+        url: String? = nil, detail: String, nearest: [String] = [], at time: Int64
     ) {
         self.id = id
         self.code = code
         self.origin = origin
         self.ref = ref
+        self.trace = trace
         self.url = url
         self.detail = detail
         self.nearest = nearest
@@ -79,6 +82,8 @@ package struct FailureReport: Payload, Hashable {
         fields.name(of: &code)
         fields.written("retryable", .bool(code.isRetryable))
         fields.optional("ref", &ref)
+        fields.optional("trace", &trace)
+        if fields.isReading { trace = TraceParent.valid(trace) }
         fields.word("where", &origin)
         fields.optional("url", &url)
         fields.optional("detail", &detail)
@@ -104,6 +109,6 @@ extension FailureReport {
         if count > 1 { message += "; \(count) times" }
         return LogEvent(
             time: last, level: .error, tag: Self.tag, boot: "", sequence: 0, process: 0, thread: 0,
-            message: message, url: url, isError: true, ref: ref)
+            message: message, url: url, isError: true, ref: ref, trace: trace)
     }
 }

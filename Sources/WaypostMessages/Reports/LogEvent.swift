@@ -25,13 +25,16 @@ package struct LogEvent: Sendable, Hashable {
     package var isError: Bool
     /// The id of the command that caused it.
     package var ref: String?
+    /// The `traceparent` of that command.
+    package var trace: String?
     /// How many events were shed before this one.
     package var dropped: Int64
 
     package init(
         time: Int64, level: LogLevel, tag: String, boot: String, sequence: Int64, process: Int64,
         thread: Int64,
-        message: String, url: String? = nil, isError: Bool = false, ref: String? = nil, dropped: Int64 = 0
+        message: String, url: String? = nil, isError: Bool = false, ref: String? = nil, trace: String? = nil,
+        dropped: Int64 = 0
     ) {
         self.time = time
         self.level = level
@@ -45,6 +48,7 @@ package struct LogEvent: Sendable, Hashable {
         self.url = url
         self.isError = isError
         self.ref = ref
+        self.trace = trace
         self.dropped = dropped
     }
 
@@ -62,6 +66,7 @@ package struct LogEvent: Sendable, Hashable {
         if let url { json.member("url", url) }
         json.member("type", isError ? 1 : 0)
         if let ref { json.member("ref", ref) }
+        if let trace { json.member("trace", trace) }
         if dropped > 0 { json.member("dropped", dropped) }
         json.endObject()
         return json.bytes
@@ -83,6 +88,7 @@ package struct LogEvent: Sendable, Hashable {
             url: try fields.text("url")?.cut(to: Self.maximumMessageBytes),
             isError: try fields.integer("type") == 1,
             ref: try fields.text("ref")?.cut(to: Self.maximumNameBytes),
+            trace: TraceParent.valid(fields["trace"]?.stringValue),
             dropped: try fields.integer("dropped") ?? 0)
         if LogLevel(letter: letter) == nil { self.letter = letter.cut(to: 16) }
     }

@@ -10,6 +10,8 @@ package struct SignedEnvelope: Sendable, Hashable {
 
     /// The type that is signed along for documents that we make.
     package static let mapType = "application/vnd.waypost.map+json"
+    /// The same for the groups of an agent.
+    package static let groupsType = "application/vnd.waypost.groups+json"
     /// The same for commands.
     package static let commandType = "application/vnd.waypost.command+json"
 

@@ -35,10 +35,15 @@ package struct Fields: Sendable {
     }
 
     package subscript(_ name: String) -> JSONValue? {
-        switch members.first(where: { $0.key == name })?.value {
-        case nil, .null: nil
-        case let value: value
+        var place = 0
+        while place < members.count {
+            if members[place].key == name {
+                if case .null = members[place].value { return nil }
+                return members[place].value
+            }
+            place += 1
         }
+        return nil
     }
 
     package func required<Value>(_ name: String, _ value: Value?) throws(Failure) -> Value {

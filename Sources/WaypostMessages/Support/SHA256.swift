@@ -27,7 +27,12 @@ package enum SHA256 {
     /// A digest as it stands in messages: `sha256:` and 64 lower-case hex digits.
     package static func label(_ digest: [UInt8]) -> String {
         let digits = Array("0123456789abcdef".utf8)
-        let text = digest.flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 15)]] }
-        return "sha256:" + String(decoding: text, as: UTF8.self)
+        var text = Array("sha256:".utf8)
+        text.reserveCapacity(text.count + 2 * digest.count)
+        for byte in digest {
+            text.append(digits[Int(byte >> 4)])
+            text.append(digits[Int(byte & 15)])
+        }
+        return String(decoding: text, as: UTF8.self)
     }
 }

@@ -51,6 +51,9 @@ package struct Topics: Sendable, Hashable {
 
     package func patch(of agent: String) -> String { "\(root)/\(agent)/map/patch" }
 
+    /// What the release role makes of the groups of an agent.
+    package func groups(of agent: String) -> String { "\(root)/\(agent)/groups" }
+
     package func echo(of agent: String) -> String { "\(root)/\(agent)/echo" }
 
     // MARK: Roll-outs
@@ -96,9 +99,16 @@ package struct Topics: Sendable, Hashable {
 
     /// The filters that an agent in `groups` subscribes to.
     package func filters(of agent: String, groups: [String]) -> [String] {
-        let audiences = [Audience.all] + groups.map(Audience.group)
-        return ["\(root)/\(agent)/cmd/+", map(of: .agent(agent)), patch(of: agent), echo(of: agent)]
-            + audiences.flatMap { ["\(root)/\($0)/cmd/+", map(of: $0), "\(root)/\($0)/rollout"] }
+        return [
+            "\(root)/\(agent)/cmd/+", map(of: .agent(agent)), patch(of: agent), self.groups(of: agent),
+            echo(of: agent),
+        ] + (["all"] + groups).flatMap(filters)
+    }
+
+    /// The filters that the members of a group subscribe to.
+    package func filters(ofGroup group: String) -> [String] {
+        let audience = Audience.group(group)
+        return ["\(root)/\(audience)/cmd/+", map(of: audience), rollout(of: group)]
     }
 
     // MARK: From an agent

@@ -16,6 +16,9 @@ public struct CheckReport: Sendable, Hashable {
             case wrongPriority
             /// What a list says of a route, a method or the router is not so: a parameter, a type, metadata, a setting.
             case changed
+            /// There is more than a list says, and what it says is so, such as a new parameter that may be left out; no
+            /// mistake.
+            case extended
             /// A module could not be registered or set up, or its set-up takes long.
             case failedModule
             /// Two routes have patterns that match exactly the same URLs.
@@ -82,6 +85,7 @@ public struct CheckReport: Sendable, Hashable {
                 case .wrongClass: "A route is listed with another class."
                 case .wrongPriority: "A route is listed with another priority."
                 case .changed: "What a list says of a route, a method or the router is not so."
+                case .extended: "There is more than a list says, and what it says is so."
                 case .failedModule: "A module could not be registered or set up, or its set-up takes long."
                 case .conflict: "Two routes have patterns that match the same URLs."
                 case .badPattern: "A pattern is not valid."
@@ -119,7 +123,7 @@ public struct CheckReport: Sendable, Hashable {
             public var isMistake: Bool {
                 switch self {
                 case .redirected, .limitedSchemes, .unknownConverter, .doubtfulCommand, .foreignSyntax,
-                    .lookAlike, .duplicate, .unreadField:
+                    .lookAlike, .duplicate, .unreadField, .extended:
                     false
                 default: true
                 }
@@ -142,6 +146,8 @@ public struct CheckReport: Sendable, Hashable {
         public var subject: String
         /// One sentence.
         public var detail: String
+        /// Whether callers that go by the list that was compared no longer get what it says.
+        public package(set) var breaksCallers = false
         /// Where it is, as far as that is known.
         package var place: Place?
         /// The other places that it is about.
@@ -182,12 +188,16 @@ public struct CheckReport: Sendable, Hashable {
             entrySubject = text
         }
 
-        /// Its kind, subject and sentence, whether it is a mistake, and the entry, from 1.
+        /// Its sentence, and whether it breaks callers.
+        package var sentence: String { breaksCallers ? "breaks callers: \(detail)" : detail }
+
+        /// Its kind, subject and sentence, whether it is a mistake or breaks callers, and the entry, from 1.
         package var json: [String: JSONValue] {
             var members: [String: JSONValue] = [
                 "kind": .string(kind.rawValue), "subject": .string(subject), "detail": .string(detail),
                 "mistake": .bool(kind.isMistake),
             ]
+            if breaksCallers { members["breaksCallers"] = true }
             if case .entry(_, let index, _) = place { members["entry"] = .int(Int64(index + 1)) }
             if let code { members["code"] = .string(code.name) }
             return members
@@ -206,8 +216,9 @@ public struct CheckReport: Sendable, Hashable {
     /// `[{"kind","subject","detail","mistake","entry"}]`.
     package var json: JSONValue { .array(findings.map { .object($0.json) }) }
 
-    /// One line a finding.
+    /// One line a finding: its kind, whether it breaks callers, and its sentence.
     public var text: String {
-        findings.isEmpty ? "nothing wrong\n" : findings.map { "\($0.kind.rawValue): \($0.detail)\n" }.joined()
+        findings.isEmpty
+            ? "nothing wrong\n" : findings.map { "\($0.kind.rawValue): \($0.sentence)\n" }.joined()
     }
 }

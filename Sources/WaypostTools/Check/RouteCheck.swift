@@ -5,6 +5,8 @@ struct RouteCheck {
     private let state: RouterState
     private var findings: [CheckReport.Finding]
     private let listed: ListedRoutes
+    /// Whether what breaks no caller is only good to know.
+    var allowsMore = false
 
     init(
         _ state: RouterState, _ findings: [CheckReport.Finding] = [], _ listed: ListedRoutes = ListedRoutes()
@@ -51,29 +53,28 @@ struct RouteCheck {
                 same.first { fits($0, true) && fits($0, false) } ?? same.first { fits($0, false) }
                 ?? same.first { fits($0, true) } ?? same.first
             guard let best else {
-                add(.declaredNotRegistered, wanted.path, "\(wanted.path) is declared but not registered")
+                differ(.declaredNotRegistered, wanted.path, "\(wanted.path) is declared but not registered")
                 continue
             }
             let record = left.remove(at: best)
             let found = record.route
-            for difference in ListComparison.differences(wanted, record.description) {
-                add(.changed, wanted.path, "\(wanted.path) \(difference)")
-            }
+            differ(wanted.path, ListComparison.differences(wanted, record.description))
             if !wanted.className.isEmpty, wanted.className != found.name ?? "" {
                 let name = found.name.map { "registered for \($0)" } ?? "registered without a class"
-                add(
+                differ(
                     .wrongClass, wanted.path,
                     "\(wanted.path) is declared for \(wanted.className), but \(name)")
             }
             if wanted.priority != found.priority {
                 let detail =
                     "is declared with priority \(wanted.priority), but registered with \(found.priority)"
-                add(.wrongPriority, wanted.path, "\(wanted.path) \(detail)")
+                differ(.wrongPriority, wanted.path, "\(wanted.path) \(detail)")
             }
         }
         for record in left {
             let path = record.pattern.text
-            add(.registeredNotDeclared, path, "\(path) is registered but not declared")
+            differ(
+                .registeredNotDeclared, path, "\(path) is registered but not declared", breaks: false)
         }
     }
 
@@ -82,40 +83,76 @@ struct RouteCheck {
         let known = Dictionary(services.map { ($0.name, $0) }, uniquingKeysWith: { first, _ in first })
         for service in declared {
             guard let found = known[service.name] else {
-                add(.declaredNotRegistered, service.name, "\(service.name) is declared but not exposed")
+                differ(.declaredNotRegistered, service.name, "\(service.name) is declared but not exposed")
                 continue
             }
             for method in service.methods {
                 let name = "\(service.name).\(method.name)"
                 guard let other = found.methods.first(where: { $0.name == method.name }) else {
-                    add(.declaredNotRegistered, name, "\(name) is declared but not exposed")
+                    differ(.declaredNotRegistered, name, "\(name) is declared but not exposed")
                     continue
                 }
-                for difference in ListComparison.differences(method, other) {
-                    add(.changed, name, "\(name) \(difference)")
-                }
+                differ(name, ListComparison.differences(method, other))
             }
             let listed = Set(service.methods.map(\.name))
             for method in found.methods where !listed.contains(method.name) {
                 let name = "\(service.name).\(method.name)"
-                add(.registeredNotDeclared, name, "\(name) is exposed but not declared")
+                differ(
+                    .registeredNotDeclared, name, "\(name) is exposed but not declared", breaks: false)
             }
         }
         let listed = Set(declared.map(\.name))
         for service in services where !listed.contains(service.name) {
-            add(.registeredNotDeclared, service.name, "\(service.name) is exposed but not declared")
+            differ(
+                .registeredNotDeclared, service.name, "\(service.name) is exposed but not declared",
+                breaks: false)
         }
     }
 
-    /// Holds the settings against those of a contract.
-    mutating func compare(_ wanted: RouterContract.Settings, with found: RouterContract.Settings) {
-        let (wanted, found) = (wanted.json.objectValue ?? [:], found.json.objectValue ?? [:])
+    /// Holds the settings and gates against those of a contract.
+    mutating func compareRest(_ wanted: RouterContract, with found: RouterContract) {
+        for name in Set(wanted.gates).symmetricDifference(found.gates).sorted() {
+            let isGone = wanted.gates.contains(name)
+            differ(
+                isGone ? .declaredNotRegistered : .registeredNotDeclared, "gate \(name)",
+                "the gate \(name) is \(isGone ? "declared but not registered" : "registered but not declared")",
+                breaks: isGone)
+        }
+        let schemes = found.settings.allowedSchemes
+        // Of these it is known that whoever goes by the contract finds the same as before.
+        let isWider: [String: Bool] = [
+            "allowedSchemes": schemes.map { wanted.settings.allowedSchemes?.isSubset(of: $0) ?? false }
+                ?? true,
+            "ignoresCase": found.settings.ignoresCase, "webPath": wanted.settings.webPath == nil,
+        ]
+        let (wanted, found) = (
+            wanted.settings.json.objectValue ?? [:], found.settings.json.objectValue ?? [:]
+        )
         for key in Set(wanted.keys).union(found.keys).sorted() where wanted[key] != found[key] {
             func text(_ value: JSONValue?) -> String { value?.text.cut(to: 100) ?? "none" }
-            add(
+            differ(
                 .changed, "router.\(key)",
-                "the setting \(key) is listed as \(text(wanted[key])), and is now \(text(found[key]))")
+                "the setting \(key) is listed as \(text(wanted[key])), and is now \(text(found[key]))",
+                breaks: !(isWider[key] ?? false))
         }
+    }
+
+    private mutating func differ(_ subject: String, _ differences: [ListComparison.Difference]) {
+        for difference in differences {
+            differ(
+                difference.isMore ? .extended : .changed, subject, "\(subject) \(difference.text)",
+                breaks: difference.breaks)
+        }
+    }
+
+    /// Notes what is not as a list says.
+    private mutating func differ(
+        _ kind: CheckReport.Finding.Kind, _ subject: String, _ detail: String, breaks: Bool = true
+    ) {
+        var finding = CheckReport.Finding(
+            kind: allowsMore && !breaks ? .extended : kind, subject: subject, detail: detail)
+        finding.breaksCallers = breaks
+        findings.append(finding)
     }
 
     /// Routes without a scheme take any while no route names one; afterwards only the schemes that are named.

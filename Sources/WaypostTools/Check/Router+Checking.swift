@@ -7,21 +7,21 @@ extension Router {
     ///   nothing. All that the list says is compared: paths, classes, priorities, kinds, parameters with their types,
     ///   metadata and defaults. An empty class agrees with any, and so does what a list leaves out.
     public func check(declared: [RouteDescription]? = nil) -> CheckReport {
-        check(declared: declared, services: nil)
+        check(declared: declared, nil)
     }
 
-    /// Compares what is registered with a contract that was kept, services and settings too, and looks for mistakes as
-    /// ``check(declared:)`` does.
+    /// Compares what is registered with a contract that was kept, services, gates and settings too, and looks for
+    /// mistakes as ``check(declared:)`` does.
+    ///
+    /// What is different says whether it breaks callers (``CheckReport/Finding/breaksCallers``). What is new and must be
+    /// in the contract is a mistake all the same, so that the file is never behind.
     ///
     ///     #expect(router.check(against: RouterContract(kept)).isClean)
     public func check(against contract: RouterContract) -> CheckReport {
-        check(declared: contract.routes, services: contract.services, settings: contract.settings)
+        check(declared: contract.routes, contract)
     }
 
-    private func check(
-        declared: [RouteDescription]?, services declaredServices: [ServiceDescription]?,
-        settings: RouterContract.Settings? = nil
-    ) -> CheckReport {
+    private func check(declared: [RouteDescription]?, _ contract: RouterContract?) -> CheckReport {
         // These are in no list that is compared.
         let refused = linkedFailures.map { failure in
             CheckReport.Finding(
@@ -38,8 +38,10 @@ extension Router {
         let maps = MapCheck(state.layers.map(CheckedMap.init), isOfDocuments: false)
         check.add(ScopeCheck(state).findings + maps.findings(in: state))
         if let declared { check.compare(declared) }
-        if let declaredServices { check.compare(declaredServices, with: services.services) }
-        if let settings { check.compare(settings, with: contractWithoutRoutes.settings) }
+        if let contract {
+            check.compare(contract.services, with: services.services)
+            check.compareRest(contract, with: contractWithoutRoutes)
+        }
         return check.report(state.layers.map(\.name))
     }
 
@@ -61,9 +63,11 @@ extension Router {
     /// findings name.
     ///
     /// Of services and gates it is said that they are missing where the contract says which there are.
+    /// - Parameter earlier: A contract that callers know. What breaks them is a mistake, and what else is different is
+    ///   only good to know. Services, gates and settings are compared where both say them.
     package static func check(
         _ contract: RouterContract, maps: [CheckedMap], configuration: RouterConfiguration,
-        place: @escaping (Int) -> String?
+        since earlier: RouterContract? = nil, place: @escaping (Int) -> String?
     ) -> CheckReport {
         let routes = contract.routes
         var state = RouterState(configuration, services: contract.standInServices)
@@ -108,14 +112,25 @@ extension Router {
         check.findUnreachable()
         check.findLimitedSchemes()
         check.findDeadWebPath()
+        if let earlier {
+            check.allowsMore = true
+            check.compare(earlier.routes)
+            if !contract.isList, !earlier.isList {
+                check.compare(earlier.services, with: contract.services)
+                check.compareRest(earlier, with: contract)
+            }
+        }
         return check.report(maps.map(\.name))
     }
 }
 
 extension RouterContract {
+    /// Whether it may be a list of routes alone.
+    fileprivate var isList: Bool { services.isEmpty && mapKinds.isEmpty }
+
     /// Its services; nil when it may be a list of routes alone.
     fileprivate var standInServices: ServiceRegistry? {
-        guard !services.isEmpty || !mapKinds.isEmpty else { return nil }
+        guard !isList else { return nil }
         let registry = ServiceRegistry()
         for service in services { try? registry.expose(ExposedService(standInFor: service)) }
         return registry

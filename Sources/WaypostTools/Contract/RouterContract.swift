@@ -115,6 +115,9 @@ public struct RouterContract: Sendable, Hashable {
         return .object(members)
     }
 
+    /// As text for a file, a line for each member, so that a change of it can be read.
+    public var text: String { json.prettyText + "\n" }
+
     /// Reads a document, or a list of routes alone.
     ///
     /// - Throws: ``RouteImportError`` naming the route and the field.
@@ -215,21 +218,5 @@ extension MethodDescription {
                 Argument(label: $0["label"]?.stringValue ?? "_", value: Value($0))
             },
             result: Value(json["result"] ?? .null), idempotent: json["idempotent"] == true)
-    }
-}
-
-extension MethodDescription.Value {
-    /// `{"swiftType","type",…,"optional"}`.
-    var members: [String: JSONValue] {
-        var members = schema.members
-        members["swiftType"] = .string(type)
-        if isOptional { members["optional"] = true }
-        return members
-    }
-
-    init(_ json: JSONValue) {
-        self.init(
-            type: json["swiftType"]?.stringValue ?? "", schema: ValueSchema(json.objectValue ?? [:]),
-            isOptional: json["optional"] == true)
     }
 }

@@ -24,7 +24,7 @@ extension RouteDescription {
     private static let fields: Set<String> = [
         "path", "class", "className", "priority", "kind", "takesDeeper", "idempotent", "redirects",
         "converters",
-        "metadata", "defaults", "params", "parameters", "description",
+        "metadata", "defaults", "params", "parameters", "description", "result",
     ]
 
     /// The fields of a route in a list that are passed over; TheRouter's `action` is one.
@@ -58,6 +58,7 @@ extension RouteDescription {
             defaults: try reader.object("defaults").merging(try reader.object("params")) { own, _ in own },
             parameters: members["parameters"]?.arrayValue?.prefix(Self.maximumParameters)
                 .compactMap(RouteParameter.init) ?? [])
+        answer = members["result"].flatMap { $0.objectValue == nil ? nil : MethodDescription.Value($0) }
         // TheRouter's lists have none; one that has it is an export of ours.
         isWhole.value = members["kind"] != nil
     }

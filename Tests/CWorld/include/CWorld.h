@@ -6,3 +6,14 @@
 ///
 /// A job that is to come after a while ends the process: nothing of ours asks for one (scripts/check seams).
 void world_take_jobs(void (*enqueue)(void *job));
+
+/// A second process that goes on from here; only where this one has no second thread.
+int world_fork(void);
+
+/// From now on SIGINT and SIGTERM end nothing, and are only noticed.
+void world_notice_interrupts(void);
+
+int world_is_interrupted(void);
+
+/// The number that a question to a database of SQLite's answers; -1 when it can't be asked.
+long world_count(const char *path, const char *question);

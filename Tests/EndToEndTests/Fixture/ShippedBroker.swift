@@ -37,16 +37,16 @@ final class ShippedBroker: Sendable {
 
     /// The options with which a client signs in under a name.
     func signIn(_ name: String) -> [String] {
-        [
-            "--broker", broker.url, "--username", name, "--password-file",
-            "\(secrets)/clients/\(name)/password",
-        ]
+        ["--broker", broker.url, "--username", name, "--password-file", passwordFile(name)]
+    }
+
+    /// All user names of a person have one.
+    private func passwordFile(_ name: String) -> String {
+        "\(secrets)/clients/\(name.prefix { $0 != "." })/password"
     }
 
     func password(_ name: String) throws -> String {
-        // All user names of a person have one.
-        let owner = name.prefix { $0 != "." }
-        return try String(contentsOfFile: "\(secrets)/clients/\(owner)/password", encoding: .utf8)
+        try String(contentsOfFile: passwordFile(name), encoding: .utf8)
             .trimmingCharacters(in: .newlines)
     }
 

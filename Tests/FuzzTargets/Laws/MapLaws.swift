@@ -27,6 +27,13 @@ enum MapLaws: Laws {
     }
 
     static func check(_ bytes: [UInt8]) throws(BrokenLaw) {
+        if let groups = try? GroupsDocument(bytes, for: "k1", limits: .protocolDefaults) {
+            let again = try? GroupsDocument(groups.encoded(), for: "k1", limits: .protocolDefaults)
+            try BrokenLaw.unless(again == groups, "groups are read as they were written")
+            try BrokenLaw.unless(
+                groups.groups(over: ["lobby"]).count <= 1 + GroupsDocument.maximumNames,
+                "an agent is in no more groups than it is told")
+        }
         for isPatch in [true, false] {
             guard let document = try? MapDocument(bytes, isPatch: isPatch, rules) else { continue }
             try check(document)

@@ -117,8 +117,8 @@ enum OperatorLaws: Laws {
             contract.saw(message)
             shown.texts.append(TerminalText(diagnosis.explanation(after: "1 s").shell))
             let agent = topics.outbound(message.topic)?.agent ?? "k1"
-            var events = LogLine.events(message.payload, from: agent)
-            if let failure = LogLine.failure(message.payload, from: agent) { events.append(failure) }
+            var events = AgentEvent.events(message.payload, from: agent)
+            if let failure = AgentEvent.failure(message.payload, from: agent) { events.append(failure) }
             for line in events {
                 _ = deduplicator.note(line.event, from: agent)
                 _ = query.holds(for: line, now: 0)
@@ -151,7 +151,7 @@ enum OperatorLaws: Laws {
         private mutating func add(
             _ reply: Reply, _ payload: [UInt8], _ agent: String, _ pick: Int, to shown: inout Shown
         ) {
-            let answer = AgentReply(agent: agent, reply: reply, payload: payload, roundTrip: 5)
+            let answer = CommandReply(agent: agent, reply: reply, bytes: payload, roundTrip: 5)
             shown.texts += ReplyText(style: style).lines(answer) + PingCommand().lines(answer, style)
             shown.texts += Self.log?.lines(answer, style) ?? []
             let clock = BrokerCheck.clock(of: reply, from: agent, asked: WallClock.now(), trip: 7)
@@ -166,7 +166,7 @@ enum OperatorLaws: Laws {
             for route in contract.routes { shown.texts += text.lines(route) }
             for service in contract.services { shown.texts += text.lines(service) }
             shown.json.append(contract.json.serialized())
-            guard let check = try? ContractCheck(contract) else { return }
+            guard let check = try? AgentContract(contract) else { return }
             let operations: [Command.Operation] = [
                 .open(url: contract.routes.first?.path ?? "a://b", parameters: ["x": "1"]),
                 .call(

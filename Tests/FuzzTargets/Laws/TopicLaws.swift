@@ -27,6 +27,7 @@ enum TopicLaws: Laws {
                 case .map: topics.map(of: audience)
                 case .patch(let agent): topics.patch(of: agent)
                 case .echo(let agent): topics.echo(of: agent)
+                case .groups(let agent): topics.groups(of: agent)
                 case .candidate(let group): topics.candidate(of: group)
                 case .rollout(let group): topics.rollout(of: group)
                 }

@@ -60,10 +60,12 @@ import Waypost
     private static let payloads: [any Payload.Type] = [
         AgentState.self, AgentState.Cause.self, AppliedMap.self, AppliedMap.Layer.self,
         AppliedMap.NextPatch.self, AppliedMap.Refused.self, FailureReport.self,
-        FailureReport.MapInForce.self, FailureRequest.self, MapLayer.self, MapLayer.Entry.self,
+        FailureReport.MapInForce.self, FailureRequest.self, GroupsDocument.self, MapLayer.self,
+        MapLayer.Entry.self,
         MapRevision.self, MapRevision.Changes.self, MapsRequest.self, MapSummary.self,
         RelocationReport.Conditional.self, RelocationReport.Inactive.self, Replay.self, Replay.Place.self,
         ResolvedURL.self, ResolvedURL.Acting.self, ResolvedURL.Hop.self, RolloutReport.self,
+        SaidGroups.self, SaidGroups.Refused.self,
     ]
 
     @Test(arguments: payloads.indices)

@@ -4,73 +4,77 @@ import Threading
 import Waypost
 import WaypostAgent
 
-/// One agent, its broker and who sends it commands, over a network that fails now and then: from a start to a stop, or to
-/// wherever its machine comes to its end.
+/// One agent, its broker and who sends it commands and maps, over a network that fails now and then: from a start to a stop,
+/// or to wherever its machine comes to its end.
 final class AgentHistory: Sendable {
     /// What the agent did not do at all.
     enum Breach: Error, CustomStringConvertible {
         case notStarted(String)
         case notOnline
         case noResult([String])
+        case noMap([String])
         case doesNotStop
+        case notRetained([String])
+        case leftOver([String])
 
         var description: String {
             switch self {
             case .notStarted(let reason): "law 14: the agent does not start: \(reason)"
             case .notOnline: "law 8: it does not come online"
             case .noResult(let ids): "laws 1 and 3: no result came to \(ids)"
+            case .noMap(let layers): "law 5: the newest map of \(layers) is not in force"
             case .doesNotStop: "law 8: the agent does not stop"
+            case .notRetained(let topics): "rest: the broker has nothing at \(topics)"
+            case .leftOver(let what): "rest: the agent keeps for nobody: \(what)"
             }
         }
     }
 
-    private struct Failed: Error {}
-
     private let scheduler: SeededScheduler
-    private let broker: WorldBroker
     private let disk: WorldDisk
+    private let life: Life
+    private let broker: MemoryBroker
+    /// Nil where nothing is signed.
+    private let signer: Signer?
     private let people: Guarded<People>
     /// A law that a handler saw broken.
     private let breach = Guarded<People.Breach?>(nil)
-    private let link = Guarded<WorldLink?>(nil)
+    private let link = Guarded<MemoryLink?>(nil)
 
-    init(_ scheduler: SeededScheduler, _ disk: WorldDisk, _ people: People, _ kept: BrokerModel.Kept) {
-        self.scheduler = scheduler
-        self.disk = disk
-        self.people = Guarded(people)
-        broker = WorldBroker(kept)
+    init(_ scheduler: SeededScheduler, _ disk: WorldDisk, _ life: Life) {
+        (self.scheduler, self.disk, self.life) = (scheduler, disk, life)
+        people = Guarded(life.people)
+        broker = MemoryBroker(life.broker, life.traits.broker)
+        signer = life.traits.isSigned ? Signer("release", 7) : nil
     }
 
     /// What outlives it, for who comes after the end.
     var rest: (people: People, broker: BrokerModel.Kept) { (people.withLock { $0 }, broker.kept) }
 
-    /// - Parameters:
-    ///   - directory: the agent's state.
-    ///   - durability: the guarantees are given with ``Durability/full``.
-    ///   - commands: how many are sent.
-    ///   - isLast: whether all must come to rest.
-    func run(in directory: String, _ durability: Durability, commands: Int, isLast: Bool) throws {
+    /// - Parameter isLast: whether all must come to rest.
+    func run(_ deeds: Deeds, count: Int, isLast: Bool) throws {
+        var deeds = deeds
         broker.start()
-        let sender = WorldClient("me", at: broker, ["waypost/v1/k1/reply/me", "waypost/v1/k1/state"])
-        let agent = try start(in: directory, durability)
+        let sender = WorldClient(
+            "me", at: broker,
+            ["reply/me", "state", "map/applied"].map { "waypost/v1/k1/\($0)" })
+        let agent = try start()
         let ended = Monitor(false)
         Task(executorPreference: AgentThreads.pool) { [scheduler] in
             do { try await agent.run() } catch { scheduler.note("\(error)") }
             ended.withLock { ($0 = true, wakes: true) }
         }
+        for deed in deeds.atStart() { try perform(deed, sender) }
         // What is sent before its session is there, no broker keeps for it.
         try take(from: sender, for: .seconds(60)) { $0.isOnline }
         guard people.withLock(\.isOnline) else { throw Breach.notOnline }
         sendAgain(to: sender)
-        try send(commands, to: sender)
+        for _ in 0..<count {
+            for deed in people.withLock({ deeds.next(&$0) }) { try perform(deed, sender) }
+        }
         heal()
         if isLast {
-            for _ in 0..<90 where !people.withLock(\.open.isEmpty) {
-                try take(from: sender, for: .seconds(10)) { $0.open.isEmpty }
-                sendAgain(to: sender)
-            }
-            let open = people.withLock(\.open)
-            guard open.isEmpty else { throw Breach.noResult(open) }
+            try comeToRest(sender)
         } else {
             try take(from: sender, for: .milliseconds(drawn(0...3_000))) { _ in false }
         }
@@ -83,8 +87,6 @@ final class AgentHistory: Sendable {
         if let breach = breach.withLock({ $0 }) { throw breach }
     }
 
-    private static let topic = "waypost/v1/k1/cmd/me"
-
     private func drawn(_ range: ClosedRange<Int64>) -> Int64 {
         var chance = Chance()
         return Int64.random(in: range, using: &chance)
@@ -92,24 +94,27 @@ final class AgentHistory: Sendable {
 
     // MARK: The agent
 
-    private func start(in directory: String, _ durability: Durability) throws -> Agent {
-        guard let url = try? BrokerURL("mqtt://127.0.0.1:1883") as BrokerURL else {
-            throw Breach.notStarted("no URL")
-        }
-        var configuration = AgentConfiguration(
-            agent: "k1", groups: ["fleet"], stateDirectory: directory,
-            link: MQTTLinkConfiguration(brokers: [url], clientID: "k1"))
-        configuration.durability = durability
-        configuration.limits.handlerDeadline = .seconds(20)
-        let router = Router()
+    private func start() throws -> Agent {
         do {
-            try register(on: router)
+            let url = try BrokerURL("mqtt://127.0.0.1:1883") as BrokerURL
+            var configuration = AgentConfiguration(
+                agent: "k1", groups: ["fleet"], stateDirectory: "state",
+                link: MQTTLinkConfiguration(brokers: [url], clientID: "k1"))
+            configuration.durability = life.traits.isDurable ? .full : .off
+            configuration.limits.handlerDeadline = .seconds(20)
+            if let signer {
+                try configuration.trust.pin("release", key: signer.publicKey)
+                configuration.trust.coversCommands = true
+            }
+            let router = Router()
+            try WorldApp(ran: { [self] in ran($0) }, ends: { [self] in ends($0) }).register(on: router)
             return try Agent(
                 configuration, router: router,
                 logger: Logger(label: "world") { _ in SwiftLogNoOpLogHandler() },
                 clock: .system,
                 makeLink: { [self] configuration, delegate in
-                    let link = WorldLink(configuration, delegate, broker, scheduler)
+                    let link = MemoryLink(configuration, delegate, broker) { [scheduler] in scheduler.note($0)
+                    }
                     self.link.withLock { $0 = link }
                     return link
                 })
@@ -118,35 +123,7 @@ final class AgentHistory: Sendable {
         }
     }
 
-    private func register(on router: Router) throws {
-        try router.register("shop://add/:number") { [self] request in
-            ran(request)
-            return .opened()
-        }
-        try router.register("shop://slow/:number") { [self] request in
-            ran(request)
-            try await MonotonicTime.sleep(for: .milliseconds(drawn(0...2_000)))
-            return .opened()
-        }
-        try router.register("shop://block/:number") { [self] request in
-            ran(request)
-            CurrentThread.sleep(for: .milliseconds(150))
-            return .opened()
-        }
-        try router.register("shop://many/:number", idempotent: true) { _ in
-            await withTaskGroup(of: Void.self) { group in
-                for _ in 0..<3 { group.addTask { await Task.yield() } }
-            }
-            return .opened()
-        }
-        try router.register("shop://fail/:number") { [self] request in
-            ran(request)
-            throw Failed()
-        }
-    }
-
-    private func ran(_ request: RouteRequest) {
-        let number = (try? request.parameters.value("number", as: Int.self)) ?? -1
+    private func ran(_ number: Int) {
         scheduler.note("runs \(number)")
         do {
             try people.withLock { people throws(People.Breach) in try people.runs(number) }
@@ -155,21 +132,59 @@ final class AgentHistory: Sendable {
         }
     }
 
-    // MARK: Who sends
+    /// What may be repeated ends the machine each time, as long as it starts again.
+    private func ends(_ number: Int) {
+        scheduler.note("ends with \(number)")
+        do {
+            try people.withLock { people throws(People.Breach) in try people.ends(number) }
+        } catch {
+            breach.withLock { $0 = error }
+        }
+        if life.mayEnd { scheduler.crash() }
+    }
+
+    // MARK: People
+
+    private func publish(
+        _ payload: String, on topic: String, as id: String, _ sender: WorldClient, retain: Bool = false
+    ) {
+        people.withLock { $0.isSent(id, copies: life.traits.deliversTwice ? 2 : 1) }
+        sender.publish(payload, on: "waypost/v1/\(topic)", as: id, retain: retain)
+    }
 
     /// What the broker does not have, or the agent has not accepted.
     private func sendAgain(to sender: WorldClient) {
-        for (id, payload) in people.withLock(\.unsent) { sender.publish(payload, on: Self.topic, as: id) }
+        for (id, payload) in people.withLock(\.unsent) { publish(payload, on: "k1/cmd/me", as: id, sender) }
     }
 
-    /// The disk takes nothing for a while, the network fails.
-    private func trouble() {
-        switch drawn(0...29) {
-        case 0...2: link.withLock { $0 }?.post { $0.commands.append(.cut) }
-        case 3: disk.failSyncs(true)
-        case 4: disk.limit(Int(drawn(4_096...400_000)))
-        case 5...12: heal()
-        default: break
+    /// The newest map where it is not in force, and is perhaps not at the broker any more.
+    private func sendMapsAgain(to sender: WorldClient) {
+        for maps in people.withLock(\.waiting) {
+            guard let document = maps.documents[maps.newest] else { continue }
+            publish(document, on: "\(maps.audience)/map", as: "", sender, retain: true)
+        }
+    }
+
+    private func perform(_ deed: Deeds.Deed, _ sender: WorldClient) throws {
+        switch deed {
+        case .command(let id, let payload, let times):
+            for _ in 0..<times { publish(payload, on: "k1/cmd/me", as: id, sender) }
+        case .letter(let topic, let payload, let retain):
+            scheduler.note("sent \(topic) \(payload)")
+            publish(payload, on: topic, as: "", sender, retain: retain)
+        case .pause(let time): try take(from: sender, for: .milliseconds(time)) { _ in false }
+        case .heals: heal()
+        case .fault(let part, let size):
+            people.withLock { $0.meets(part) }
+            scheduler.note("\(part) \(size)")
+            switch part {
+            case .cut: link.withLock { $0 }?.post { $0.commands.append(.cut) }
+            case .broker: broker.restart(isKilled: size > 0)
+            case .sync: disk.failSyncs(true)
+            case .full: disk.limit(Int(size))
+            case .clock: scheduler.setClock(off: size)
+            case .power, .maps, .forged, .rollouts, .backend: break
+            }
         }
     }
 
@@ -178,32 +193,47 @@ final class AgentHistory: Sendable {
         disk.limit(nil)
     }
 
-    /// Commands with pauses and repetitions between them.
-    private func send(_ count: Int, to sender: WorldClient) throws {
-        let first = people.withLock(\.commands.count)
-        for number in first..<(first + count) {
-            let kind = ["add", "slow", "block", "many", "fail"][Int(drawn(0...4))]
-            let lane = ["a", "b", "c"][Int(drawn(0...2))]
-            let id = "c\(number)"
-            let payload =
-                #"{"id":"\#(id)","type":"open","url":"shop://\#(kind)/\#(number)","lane":"\#(lane)","exp":\#(Self.expiry)}"#
-            people.withLock { $0.sends(id, People.Sent(number: number, payload: payload)) }
-            // Who sends may repeat what has no answer.
-            for _ in 0...(drawn(0...4) == 0 ? 1 : 0) { sender.publish(payload, on: Self.topic, as: id) }
-            if drawn(0...3) == 0 { try take(from: sender, for: .milliseconds(drawn(0...400))) { _ in false } }
-            trouble()
+    /// Nothing fails any more: each command gets its result, and each newest map comes in force.
+    private func comeToRest(_ sender: WorldClient) throws {
+        for round in 1...90 where !people.withLock(\.isAtRest) {
+            sendMapsAgain(to: sender)
+            try take(from: sender, for: .seconds(10)) { $0.isAtRest }
+            // What no broker has any more, nobody but its sender can bring back.
+            if !life.traits.broker.persists, round.isMultiple(of: 3) { people.withLock { $0.brokerForgot() } }
+            sendAgain(to: sender)
         }
+        let (open, waiting) = people.withLock { ($0.open, $0.waiting.map(\.layer)) }
+        guard open.isEmpty else { throw Breach.noResult(open) }
+        guard waiting.isEmpty else { throw Breach.noMap(waiting) }
     }
 
-    /// Later than any history.
-    private static let expiry: Int64 = 2_000_080_000_000
+    /// What the broker must have of an agent that came to rest.
+    func checkRetained() throws {
+        let missing = ["state", "health", "map/applied", "routes", "contract"].filter {
+            broker.kept.retained["waypost/v1/k1/\($0)"] == nil
+        }
+        guard missing.isEmpty else { throw Breach.notRetained(missing) }
+    }
+
+    /// What an agent that came to rest and stopped may not keep.
+    func checkRemains() throws {
+        let remains = WorldStore.remains(in: "state")
+        guard remains.isEmpty else { throw Breach.leftOver(remains) }
+    }
 
     private func take(
         from sender: WorldClient, for time: Duration, unless isEnough: (People) -> Bool
     ) throws {
         try sender.take(
-            until: MonotonicTime.after(time), unless: { people.withLock { isEnough($0) } },
-            message: { message in try people.withLock { try $0.heard(message) } },
-            acknowledged: { id in people.withLock { $0.brokerHas(id) } })
+            until: MonotonicTime.after(time), unless: { people.withLock { isEnough($0) } }
+        ) { event in
+            switch event {
+            case .message(let delivery): try people.withLock { try $0.heard(delivery) }
+            case .published(let id): people.withLock { $0.brokerHas(id) }
+            case .connected(let isNew):
+                if isNew { people.withLock { $0.brokerForgot() } }
+                sendAgain(to: sender)
+            }
+        }
     }
 }

@@ -31,7 +31,7 @@ struct Schedule {
     private(set) var running = 0
     private(set) var steps: UInt64 = 0
     private(set) var switches: UInt64 = 0
-    /// In nanoseconds, and not 0, which is no time for some.
+    /// In nanoseconds.
     private(set) var now: UInt64
     private(set) var digest: Digest
     private var draws: Draws

@@ -20,9 +20,20 @@ package final class SeededScheduler: Scheduler, @unchecked Sendable {
         case endless
     }
 
-    private static let wallStart: Int64 = 2_000_000_000_000
+    /// What one history goes on from when its machine starts again.
+    struct Past: Codable {
+        /// In nanoseconds, and not 0, which is no time for some.
+        var now: UInt64 = 1_000_000_000
+        var digest = Digest()
+        /// By how many milliseconds the clock on the wall is off.
+        var clockError: Int64 = 0
+    }
+
+    /// What the clock on the wall would show at 0.
+    static let wallStart: Int64 = 2_000_000_000_000
     private var schedule: Schedule
     private var chance: Draws
+    private var clockError: Int64
     private let stepLimit: UInt64
     private let crashStep: UInt64
     private let showsNotes: Bool
@@ -35,14 +46,14 @@ package final class SeededScheduler: Scheduler, @unchecked Sendable {
     private let progress = Atomic<UInt64>(0)
 
     /// - Parameters:
-    ///   - before: the time and the digest of what was before.
+    ///   - past: what was before.
     ///   - crash: the step at which the machine comes to its end.
     init(
-        seed: UInt64, after before: (now: UInt64, digest: Digest)? = nil, crash: UInt64 = .max,
+        seed: UInt64, after past: Past = Past(), crash: UInt64 = .max,
         stepLimit: UInt64 = 50_000_000, showsNotes: Bool = false
     ) {
-        schedule =
-            before.map { Schedule(seed: seed, now: $0.now, digest: $0.digest) } ?? Schedule(seed: seed)
+        schedule = Schedule(seed: seed, now: past.now, digest: past.digest)
+        clockError = past.clockError
         crashStep = crash
         chance = Draws(seed: seed, stream: 2)
         (self.stepLimit, self.showsNotes) = (stepLimit, showsNotes)
@@ -101,7 +112,13 @@ package final class SeededScheduler: Scheduler, @unchecked Sendable {
     func crash() -> Never { end(.crashed) }
 
     /// What comes after this goes on from it.
-    var now: (now: UInt64, digest: Digest) { (schedule.now, schedule.digest) }
+    var past: Past { Past(now: schedule.now, digest: schedule.digest, clockError: clockError) }
+
+    /// Whether its machine came to its end.
+    var hasCrashed: Bool { ending == .crashed }
+
+    /// Somebody sets the clock on the wall, to so many milliseconds beside the right time.
+    func setClock(off error: Int64) { clockError = error }
 
     /// The history is over: no thread gets a turn any more.
     private func end(_ ending: Ending) -> Never {
@@ -162,7 +179,9 @@ package final class SeededScheduler: Scheduler, @unchecked Sendable {
     // MARK: Time and chance
 
     package func time() -> UInt64 { schedule.looksAtTime() }
-    package func wallTime() -> Int64 { Self.wallStart + Int64(schedule.looksAtTime() / 1_000_000) }
+    package func wallTime() -> Int64 {
+        Self.wallStart + clockError + Int64(schedule.looksAtTime() / 1_000_000)
+    }
     package func random() -> UInt64 { chance.next() }
     package var thread: Int64 { Int64(schedule.running) }
     package var process: Int64 { 1 }

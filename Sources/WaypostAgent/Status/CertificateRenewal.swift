@@ -1,0 +1,150 @@
+import Glibc
+import MQTTLink
+import WaypostMessages
+
+/// When the agent's own certificate is due, and what became of a newer one: decisions only.
+///
+/// A newer one is tried on a connection of its own before it takes the place of the one in use, and otherwise stays where it
+/// is: an agent that can reach its broker never loses that by a certificate that its broker refuses.
+struct CertificateRenewal: Sendable {
+    /// What the caller has to do; ``ended(_:)`` follows.
+    enum Step: Sendable, Equatable {
+        /// Have a newer certificate made.
+        case make
+        /// Try the one that is there.
+        case tryOut
+    }
+
+    /// What became of it.
+    struct Outcome: Sendable, Equatable {
+        /// In milliseconds since 1970.
+        var at: Int64
+        var isOK: Bool
+        var detail: String
+    }
+
+    /// How long it pauses between two tries, in milliseconds: a twentieth of the certificate's life, within these.
+    private static let pauses: ClosedRange<Int64> = 10_000...3_600_000
+
+    /// Which part of its life a certificate is used before it is due, in percent.
+    let share: Int
+    /// Whether somebody makes newer ones.
+    let canMake: Bool
+    private var isBusy = false
+    private var tried: (mark: [FileMark?], at: Int64)?
+    private var made: Int64?
+    /// The last try.
+    private(set) var last: Outcome?
+
+    init(share: Int, canMake: Bool) { (self.share, self.canMake) = (share, canMake) }
+
+    /// Looks at the files.
+    ///
+    /// - Parameters:
+    ///   - own: The certificate in use; nil when it can't be read, or the clock can't be trusted.
+    ///   - marks: Those of the newer certificate and its key.
+    ///   - now: In milliseconds since 1970.
+    ///   - monotonic: The same moment on the monotonic clock.
+    mutating func look(_ own: Certificate?, _ marks: [FileMark?], at now: Int64, _ monotonic: Int64) -> Step?
+    {
+        guard !isBusy else { return nil }
+        let pause = Self.pause(of: own)
+        let isThere = marks.first.flatMap(\.self) != nil
+        if isThere, tried?.mark != marks { return tryOut(marks, monotonic) }
+        if canMake, let own, now >= due(own), made.map({ monotonic - $0 >= pause }) ?? true {
+            (isBusy, made) = (true, monotonic)
+            return .make
+        }
+        // Perhaps it was the broker that was not there.
+        if isThere, let tried, monotonic - tried.at >= pause { return tryOut(marks, monotonic) }
+        return nil
+    }
+
+    private mutating func tryOut(_ marks: [FileMark?], _ monotonic: Int64) -> Step {
+        (isBusy, tried) = (true, (marks, monotonic))
+        return .tryOut
+    }
+
+    /// When a certificate is due, in milliseconds since 1970.
+    func due(_ certificate: Certificate) -> Int64 {
+        let (begin, end) = (Double(certificate.notBefore), Double(certificate.notAfter))
+        return Int64(min(begin + (end - begin) * Double(share) / 100, Double(Fields.latestTime / 1_000)))
+            * 1_000
+    }
+
+    private static func pause(of certificate: Certificate?) -> Int64 {
+        guard let certificate else { return pauses.lowerBound }
+        let life = certificate.notAfter.subtracting(clamping: certificate.notBefore)
+        return min(max(life / 20, pauses.lowerBound / 1_000), pauses.upperBound / 1_000) * 1_000
+    }
+
+    /// A step has ended; nil where there is nothing to say of it.
+    mutating func ended(_ outcome: Outcome?) {
+        isBusy = false
+        if let outcome { last = outcome }
+    }
+}
+
+/// Why a certificate can't be taken, for people.
+struct CertificateFault: Error, Sendable, CustomStringConvertible {
+    let text: String
+    var description: String { text }
+}
+
+extension CertificateFiles {
+    /// Those of the newer certificate and its key.
+    var newMarks: [FileMark?] { [FileMark(newCertificate), FileMark(newKey)] }
+    /// The key that the newer certificate belongs to.
+    var keyOfNew: String { access(newKey, F_OK) == 0 ? newKey : key }
+
+    /// - Throws: ``CertificateFault`` when the newer one is none, or could be anybody's.
+    func checkNew() throws(CertificateFault) {
+        guard let new = Certificate.firstToEnd(inFile: newCertificate) else {
+            throw CertificateFault(text: "there is no certificate in it")
+        }
+        for path in Set([newCertificate, keyOfNew]) where Self.canOthersWrite(path) {
+            throw CertificateFault(text: "others may write \(path): chmod go-w")
+        }
+        if let old = Certificate.firstToEnd(inFile: certificate), new.notAfter <= old.notAfter {
+            throw CertificateFault(text: "it ends no later than the one in use")
+        }
+    }
+
+    private static func canOthersWrite(_ path: String) -> Bool {
+        var status = stat()
+        return stat(path, &status) == 0 && status.st_mode & (S_IWGRP | S_IWOTH) != 0
+    }
+
+    /// The newer one takes the place of the one in use.
+    ///
+    /// The key goes first. Where the agent ends in between, the certificate that is still beside the other fits it, and is
+    /// tried and taken at the next start.
+    ///
+    /// - Parameter marks: those of what was tried.
+    func swap(_ marks: [FileMark?]) throws(CertificateFault) {
+        guard newMarks == marks else { throw CertificateFault(text: "it changed while it was tried") }
+        if marks.last.flatMap(\.self) != nil {
+            try Self.sync(newKey)
+            try Self.move(newKey, to: key)
+        }
+        try Self.sync(newCertificate)
+        try Self.move(newCertificate, to: certificate)
+        let folder = certificate.lastIndex(of: "/").map { String(certificate[...$0]) } ?? "."
+        try Self.sync(folder)
+    }
+
+    private static func move(_ path: String, to place: String) throws(CertificateFault) {
+        guard rename(path, place) == 0 else {
+            throw CertificateFault(text: "rename \(path) to \(place): \(String(cString: strerror(errno)))")
+        }
+    }
+
+    /// What others wrote may not be on the disk yet.
+    private static func sync(_ path: String) throws(CertificateFault) {
+        let descriptor = open(path, O_RDONLY | O_CLOEXEC)
+        defer { if descriptor >= 0 { close(descriptor) } }
+        guard descriptor >= 0, fsync(descriptor) == 0 else {
+            throw CertificateFault(text: "sync \(path): \(String(cString: strerror(errno)))")
+        }
+    }
+}

@@ -1,0 +1,19 @@
+import Glibc
+
+/// Shows whether a file has changed: one of these differs after it was written or replaced.
+struct FileMark: Sendable, Equatable {
+    private var node: UInt64
+    private var size: Int64
+    private var seconds: Int64
+    private var nanoseconds: Int64
+
+    /// Nil when there is no such file.
+    init?(_ path: String) {
+        var status = stat()
+        guard stat(path, &status) == 0 else { return nil }
+        node = UInt64(status.st_ino)
+        size = Int64(status.st_size)
+        seconds = Int64(status.st_mtim.tv_sec)
+        nanoseconds = Int64(status.st_mtim.tv_nsec)
+    }
+}

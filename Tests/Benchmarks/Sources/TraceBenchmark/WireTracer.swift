@@ -1,0 +1,1 @@
+../../../WaypostBackendTests/Fixture/WireTracer.swift

@@ -1,0 +1,86 @@
+import Testing
+import Waypost
+
+@testable import WaypostFleet
+@testable import WaypostMessages
+
+/// What the document of an agent's groups makes of them.
+@Suite struct GroupMembershipTests {
+    private func membership(isFixed: Bool = false) -> GroupMembership {
+        GroupMembership(
+            own: ["lobby", "shop"], of: "k1", isFixed: isFixed, trusted: .none, limits: .protocolDefaults)
+    }
+
+    private func document(_ revision: Int64, add: [String] = [], remove: [String] = []) -> [UInt8] {
+        GroupsDocument(revision: revision, audience: "k1", added: add, removed: remove).encoded()
+    }
+
+    @Test func `groups are its own in their order without those that are removed, then those that are added`()
+        throws
+    {
+        var groups = membership()
+        #expect(groups.groups == ["lobby", "shop"] && groups.said == nil)
+        #expect(try groups.take(document(1, add: ["eu", "lobby"], remove: ["shop"])))
+        #expect(groups.groups == ["lobby", "eu"] && groups.left == ["shop"])
+        // What is not named by the next document is as its own settings have it.
+        #expect(try groups.take(document(2, remove: ["lobby"])))
+        #expect(groups.groups == ["shop"] && groups.left == ["lobby", "eu"])
+        #expect(try groups.take(document(3)))
+        #expect(groups.groups == ["lobby", "shop"] && groups.left == ["eu"])
+        #expect(groups.said?.revision == 3 && groups.said?.own == ["lobby", "shop"])
+    }
+
+    @Test(arguments: [
+        ("no JSON", Code.badJSON), ("[]", .badField), (#"{"type":"map","rev":3}"#, .badField),
+        (#"{"type":"groups"}"#, .badField), (#"{"type":"groups","rev":0}"#, .badField),
+        (#"{"type":"groups","rev":3,"add":"eu"}"#, .badField),
+        (#"{"type":"groups","rev":3,"add":[7]}"#, .badField),
+        (#"{"type":"groups","rev":3,"add":["all"]}"#, .badField),
+        (#"{"type":"groups","rev":3,"add":["a/b"]}"#, .badField),
+        (#"{"type":"groups","rev":3,"add":["a","a"]}"#, .badField),
+        (#"{"type":"groups","rev":3,"add":["a"],"remove":["a"]}"#, .badField),
+        (#"{"type":"groups","rev":3,"aud":"k2"}"#, .badField),
+        (#"{"type":"groups","rev":3,"v":2}"#, .version),
+        (#"{"type":"groups","rev":1,"add":["eu"]}"#, .rollback),
+        (#"{"type":"groups","rev":2,"add":["us"]}"#, .equivocation),
+        (
+            #"{"type":"groups","rev":3,"add":["# + String(repeating: #""x","#, count: 5_000) + #""y"]}"#,
+            .tooLarge
+        ),
+    ])
+    func `a bad document changes nothing, and is refused once`(text: String, code: Code) throws {
+        var groups = membership()
+        #expect(try groups.take(document(2, add: ["eu"])))
+        let before = groups.groups
+        let bytes = Array(text.utf8)
+        let failure = #expect(throws: Failure.self) { _ = try groups.take(bytes) }
+        #expect(failure?.code == code, "\(text.prefix(60)): \(String(describing: failure))")
+        #expect(groups.groups == before && groups.document?.revision == 2)
+        let refusal = try #require(failure)
+        let (first, second) = (groups.refuse(bytes, refusal), groups.refuse(bytes, refusal))
+        #expect(first && !second && groups.said?.refused?.code == code)
+        // The good one comes again with the next connection, and the refusal is over.
+        #expect(try !groups.take(document(2, add: ["eu"])) && groups.said?.refused == nil)
+    }
+
+    @Test func `thirty-two names are taken, and one more is not`() throws {
+        var groups = membership()
+        let names = (1...GroupsDocument.maximumNames).map { "g\($0)" }
+        #expect(try groups.take(document(1, add: names)) && groups.groups.count == 34)
+        #expect(throws: Failure.self) { _ = try groups.take(document(2, add: names + ["one"])) }
+        for revision in Int64(2)...9 {
+            let others = names.map { "\($0)-\(revision)" }
+            #expect(try groups.take(document(revision, add: others)))
+        }
+        #expect(groups.left.count == GroupMembership.maximumLeft && groups.left.contains("g1-8"))
+    }
+
+    @Test func `where its own settings decide, no document counts, also none that was stored`() throws {
+        var groups = membership(isFixed: true)
+        let failure = #expect(throws: Failure.self) { _ = try groups.take(document(1, add: ["eu"])) }
+        #expect(failure?.code == .notAllowed && groups.groups == ["lobby", "shop"])
+        try groups.restore(document(1, add: ["eu"]), left: ["eu", "lobby"])
+        // A session at a broker may have subscriptions to what it left.
+        #expect(groups.groups == ["lobby", "shop"] && groups.left == ["eu"])
+    }
+}

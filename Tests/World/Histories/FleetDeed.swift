@@ -1,0 +1,76 @@
+/// What people do to a fleet, and what goes wrong, drawn from a seed.
+///
+/// Each is drawn also where a history is without it: all others stay as they are.
+enum FleetDeed {
+    enum Order { case resume, pause, takeBack }
+
+    /// All agents are asked for a page, so many times.
+    case opens(Int)
+    case map(backend: Int)
+    case undo(backend: Int)
+    /// A keeper of the newest map begins its work.
+    case keeper(backend: Int)
+    case patch(backend: Int, agent: Int)
+    /// Of a map that is good or not, as a program or a command does it.
+    case rollOut(backend: Int, isGood: Bool, isCommand: Bool)
+    case steer(backend: Int, Order)
+    /// Both backends at once.
+    case steerBoth(Order, Order)
+    /// It starts again after so many milliseconds.
+    case killAgent(Int, downtime: Int64)
+    case restartAgent(Int)
+    case killBackend(Int)
+    /// The network to one of the agents, or of the backends behind them.
+    case cut(Int)
+    case broker(isKilled: Bool)
+    case sync(agent: Int)
+    case full(agent: Int, bytes: Int)
+    case heals
+    case pause(Int64)
+
+    init(_ draws: inout Draws, _ traits: FleetHistory.Traits) {
+        let agent = Int.random(in: 0..<traits.agents, using: &draws)
+        let backend = Int.random(in: 0...1, using: &draws)
+        let (size, coin) = (Int64.random(in: 0...20_000, using: &draws), Bool.random(using: &draws))
+        switch Int.random(in: 0...39, using: &draws) {
+        case 0...3: self = .map(backend: backend)
+        case 4: self = coin ? .undo(backend: backend) : .keeper(backend: backend)
+        case 5: self = .patch(backend: backend, agent: agent)
+        case 6...11:
+            self =
+                traits.rolls
+                ? .rollOut(backend: backend, isGood: size > 6_000, isCommand: coin) : .map(backend: backend)
+        case 12...15:
+            let order: Order = size < 12_000 ? .resume : size < 16_000 ? .pause : .takeBack
+            let other: Order = size.isMultiple(of: 2) ? .takeBack : .resume
+            self =
+                !traits.rolls ? .opens(1) : coin ? .steer(backend: backend, order) : .steerBoth(order, other)
+        case 16...18: self = .killAgent(agent, downtime: size)
+        case 19: self = .restartAgent(agent)
+        case 20...22: self = .killBackend(backend)
+        case 23: self = .cut(agent)
+        case 24: self = .cut(traits.agents + backend)
+        case 25: self = .broker(isKilled: coin)
+        case 26: self = .sync(agent: agent)
+        case 27: self = .full(agent: agent, bytes: 4_096 + Int(size) * 20)
+        case 28, 29: self = .heals
+        case 30...32: self = .pause(2 * size)
+        default: self = .opens(1 + Int(size % 3))
+        }
+    }
+
+    /// What a history may be without.
+    var part: HistoryPart? {
+        switch self {
+        case .opens, .heals, .pause: nil
+        case .map, .undo, .patch, .keeper: .maps
+        case .rollOut, .steer, .steerBoth: .rollouts
+        case .killAgent, .restartAgent: .power
+        case .killBackend: .backend
+        case .cut: .cut
+        case .broker: .broker
+        case .sync: .sync
+        case .full: .full
+        }
+    }
+}

@@ -1,0 +1,127 @@
+import Threading
+import Waypost
+import WaypostBackend
+import WaypostFleet
+import WaypostMessages
+
+/// When nothing fails any more.
+extension FleetHistory {
+    /// The roll-out ends, the newest map comes in force everywhere, and what is shown is so.
+    func comeToRest(_ sender: WorldClient) throws {
+        heal()
+        try endRollout(sender)
+        try endCalls(sender)
+        try bringNewestMap(sender)
+        try checkShown(sender)
+        // So long that no id needs to be known any more.
+        guard traits.isLong else { return }
+        for backend in backends { backend.kill() }
+        try take(from: sender, for: .seconds(1_200)) { _ in false }
+    }
+
+    /// What agents that have stopped keep.
+    func checkRemains() throws {
+        for agent in agents {
+            let remains = WorldStore.remains(in: "state-\(agent.name)", isLong: traits.isLong)
+            guard remains.isEmpty else { throw Breach.leftOver(agent.name, remains) }
+        }
+    }
+
+    private func endCalls(_ sender: WorldClient) throws {
+        for backend in backends {
+            guard try wait(sender, until: { backend.open.isEmpty }) else {
+                throw Breach.callWithoutEnd("\(backend.name): \(backend.open)")
+            }
+        }
+    }
+
+    /// False when it is not so within an hour.
+    private func wait(_ sender: WorldClient, until isSo: () -> Bool) throws -> Bool {
+        let limit = MonotonicTime.after(.seconds(3_600))
+        while !isSo(), MonotonicTime.now < limit { try take(from: sender, for: .seconds(1)) { _ in isSo() } }
+        return isSo()
+    }
+
+    /// Does something with the first backend, and looks meanwhile at what happens; nil when it failed.
+    private func result<Value: Sendable>(
+        _ what: String, _ sender: WorldClient,
+        _ body: @escaping @Sendable (WorldBackend.Run) async throws -> Value
+    ) throws -> Value? {
+        let box = Box<Value>()
+        let backend = backends[0]
+        backend.perform(what) { run in
+            defer { box.hasEnded.withLock { $0 = true } }
+            let found = try await body(run)
+            box.value.withLock { $0 = found }
+            return "\(found)"
+        }
+        guard try wait(sender, until: { box.hasEnded.withLock(\.self) }) else {
+            throw Breach.callWithoutEnd("\(backend.name): \(what)")
+        }
+        return box.value.withLock(\.self)
+    }
+
+    /// Whoever steered it may be gone: it is resumed, and taken back where it pauses again and again.
+    private func endRollout(_ sender: WorldClient) throws {
+        var last = "nothing is known of it"
+        var options = traits.options
+        options.pauseLimit = .seconds(10)
+        for round in 0..<12 {
+            let status = try result("status", sender) { run in
+                try await run.backend.group(FleetTruth.group).rolloutStatus().map { "\($0.state)" } ?? "none"
+            }
+            last = status ?? "its status can't be read"
+            if ["none", "done", "taken-back"].contains(last) { return }
+            _ = try result("end of the roll-out", sender) { [options] run in
+                let group = run.backend.group(FleetTruth.group)
+                return round < 4
+                    ? "\(try await group.resumeRollout(options))"
+                    : "\(try await group.takeRolloutBack(because: "the end"))"
+            }
+        }
+        throw Breach.rolloutWithoutEnd(last)
+    }
+
+    private func bringNewestMap(_ sender: WorldClient) throws {
+        for _ in 0..<20 {
+            _ = try result("last map", sender) { [self] run in
+                let answers = try await run.backend.group(FleetTruth.group).relocate(
+                    map(), allowing: [.unchecked, .inactive, .older])
+                return "\(answers.values.filter(\.isApplied).count) have it"
+            }
+            try take(from: sender, for: .seconds(120)) { $0.waiting.isEmpty && $0.offline.isEmpty }
+            if truth.withLock({ $0.waiting.isEmpty && $0.offline.isEmpty }) { return }
+        }
+        let (waiting, offline) = truth.withLock { ($0.waiting, $0.offline) }
+        guard offline.isEmpty else { throw Breach.notOnline(offline) }
+        throw Breach.noMap(waiting)
+    }
+
+    /// What a new reader is shown of what is at rest.
+    private func checkShown(_ sender: WorldClient) throws {
+        let names = agents.map(\.name)
+        var text = ""
+        for _ in 0..<10 {
+            let shown = try result("agents", sender) { try await $0.backend.agents() }
+            let wrong = (shown ?? []).filter { [.lost, .stopped, .unknown].contains($0.condition) }
+            if shown?.map(\.name).sorted() == names, wrong.isEmpty { return try checkAudit(sender) }
+            text = "\(shown?.map { "\($0.name) \($0.condition)" }.sorted() ?? [])"
+            try take(from: sender, for: .seconds(30)) { _ in false }
+        }
+        throw Breach.shownWrong(text)
+    }
+
+    /// What a broker has forgotten, only a controller brings back.
+    private func checkAudit(_ sender: WorldClient) throws {
+        guard traits.broker.persists else { return }
+        let faults = try result("history", sender) { run in
+            try await run.backend.group(FleetTruth.group).rolloutHistory().faults
+        }
+        if let faults, !faults.isEmpty { throw Breach.auditBroken(faults) }
+    }
+
+    private final class Box<Value: Sendable>: Sendable {
+        let value = Guarded<Value?>(nil)
+        let hasEnded = Guarded(false)
+    }
+}

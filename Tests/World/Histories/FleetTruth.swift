@@ -1,0 +1,294 @@
+import Threading
+import Waypost
+import WaypostFleet
+import WaypostMessages
+
+/// What a fleet was sent and what it said, from all that goes through its broker, and what must be true of that.
+struct FleetTruth {
+    /// A law that was broken.
+    struct Breach: Error, CustomStringConvertible {
+        let law: Int
+        let text: String
+
+        var description: String { "law \(law): \(text)" }
+    }
+
+    /// A map of the group's, as people meant it.
+    struct Map: Hashable {
+        let revision: Int64
+        /// What an open of its page returns; one that fails has none.
+        let marker: String?
+    }
+
+    /// What an agent said last.
+    struct Seen {
+        fileprivate(set) var revision: Int64 = 0
+        fileprivate(set) var digest = ""
+        /// All documents that it had in force.
+        fileprivate(set) var had: Set<String> = []
+        fileprivate(set) var isOnline = false
+        /// When it came, or said last what it has in force, in nanoseconds.
+        fileprivate var since: UInt64 = 0
+        fileprivate var epoch: Int64 = 0
+        fileprivate var healthEpoch: Int64 = 0
+        fileprivate var boot = ""
+        fileprivate(set) var report: RolloutReport?
+    }
+
+    static let topics = Topics.standard
+    static let group = "fleet"
+    private(set) var agents: [String: Seen] = [:]
+    /// The maps that were published for the group, by the digests of their documents.
+    private var maps: [String: Map] = [:]
+    /// Those that were published as candidates, and as maps.
+    private var candidates: Set<String> = []
+    private(set) var published: Set<String> = []
+    /// The newest that was published as the group's.
+    private(set) var newest: (revision: Int64, digest: String) = (0, "")
+    private(set) var newestDocument: [UInt8] = []
+    /// When it came, in nanoseconds.
+    private var newestCame: UInt64 = 0
+    /// Whether the broker has the group's map whatever happens to it.
+    private let keepsMaps: Bool
+    private var controls: [RolloutControl.Order: [RolloutControl]] = [:]
+    private(set) var control: RolloutControl?
+    /// The markers of maps that fail where they are opened.
+    private var bad: Set<String> = []
+    private var roster = Roster(topics: topics)
+    /// The last delivery that was taken: what was before it may come again.
+    private var lastTaken: UInt64 = 0
+    private(set) var met: [String: Int] = [:]
+    /// Opens without an answer, and which revision was in force there when they were sent.
+    private var asked: [String: (agent: String, since: Int64)] = [:]
+
+    /// The revision below which an agent does not go any more; from a candidate it goes back to the map before.
+    private func floor(of name: String) -> Int64 {
+        guard let seen = agents[name] else { return 0 }
+        let isTried = candidates.contains(seen.digest) && !published.contains(seen.digest)
+        return isTried ? 0 : seen.revision
+    }
+
+    /// Whether a map that nobody has opened a page of goes no further.
+    private let needsTraffic: Bool
+
+    init(agents names: [String], needsTraffic: Bool, keepsMaps: Bool) {
+        (self.needsTraffic, self.keepsMaps) = (needsTraffic, keepsMaps)
+        for name in names { agents[name] = Seen() }
+    }
+
+    // MARK: What people do
+
+    mutating func asks(_ id: String, _ agent: String) { asked[id] = (agent, floor(of: agent)) }
+
+    /// Something goes wrong now.
+    mutating func meets(_ part: HistoryPart) {
+        let state =
+            control.map { !$0.state.isOver } ?? false
+            ? "rolling" : agents.values.contains { $0.digest != newest.digest } ? "mapping" : "idle"
+        met["\(part) × \(state)", default: 0] += 1
+    }
+
+    /// The agents that do not have the newest map.
+    var waiting: [String] { agents.filter { $0.value.digest != newest.digest }.map(\.key).sorted() }
+    var offline: [String] { agents.filter { !$0.value.isOnline }.map(\.key).sorted() }
+
+    // MARK: What is said
+
+    /// What goes through the broker.
+    mutating func heard(_ delivery: BrokerModel.Delivery) throws {
+        if delivery.id > 0 {
+            guard delivery.id > lastTaken else { return }
+            lastTaken = delivery.id
+        }
+        let message = delivery.message
+        guard !message.payload.isEmpty else { return }
+        let topic = message.topic
+        switch topic {
+        case Self.topics.map(of: .group(Self.group)): try heardMap(message)
+        case Self.topics.candidate(of: Self.group):
+            candidates.insert(note(message.payload))
+        case Self.topics.rollout(of: Self.group): try heardControl(message)
+        default:
+            if topic.contains("/reply/me") { return try heardReply(message.payload) }
+            guard let (agent, content) = Self.topics.outbound(topic), agents[agent] != nil else { return }
+            try heard(content, of: agent, message)
+        }
+    }
+
+    private mutating func heardMap(_ message: BrokerModel.Message) throws(Breach) {
+        let digest = note(message.payload)
+        published.insert(digest)
+        guard let revision = maps[digest]?.revision else { return }
+        // Who has looked before a newer one came may publish his own a moment later.
+        let isLate = MonotonicTime.now - newestCame > 10_000_000_000
+        guard revision >= newest.revision || !isLate || !keepsMaps else {
+            throw Breach(law: 5, text: "rev \(revision) takes the place of rev \(newest.revision)")
+        }
+        guard revision > newest.revision else { return }
+        (newest, newestDocument, newestCame) = ((revision, digest), message.payload, MonotonicTime.now)
+    }
+
+    /// A map that was published; its digest.
+    private mutating func note(_ payload: [UInt8]) -> String {
+        let digest = SHA256.label(SHA256.digest(of: payload))
+        guard maps[digest] == nil, let json = try? JSONValue(parsing: payload),
+            let revision = json["rev"]?.intValue
+        else { return digest }
+        // Without an entry the page is its own.
+        let target = json["entries"]?.arrayValue?.first?["targetPath"]?.stringValue ?? "shop://at/fleet-0"
+        let marker = target.contains("://at/") ? target.split(separator: "/").last.map(String.init) : nil
+        if marker == nil { bad.insert(digest) }
+        maps[digest] = Map(revision: revision, marker: marker)
+        return digest
+    }
+
+    // MARK: Roll-outs
+
+    private mutating func heardControl(_ message: BrokerModel.Message) throws(Breach) {
+        guard let found = try? RolloutControl(message.payload) else { return }
+        if controls[found.order]?.contains(found) != true { controls[found.order, default: []].append(found) }
+        guard control.map({ $0.order < found.order }) ?? true else { return }
+        let before = control
+        control = found
+        let digest = found.next.digest
+        if found.state == .done, bad.contains(digest), needsTraffic {
+            throw Breach(law: 16, text: "roll-out \(found.id) is done, and each open of its page fails")
+        }
+        try checkEnd(found)
+        let isPassed = found.why?.contains("passed") ?? false
+        guard isPassed, before?.id == found.id, !found.state.isOver else { return }
+        guard agents.values.contains(where: { $0.had.contains(digest) }) else {
+            throw Breach(law: 18, text: "\(found.why ?? ""), and no agent had the map of \(found.id)")
+        }
+    }
+
+    /// Law 16: it is over when the agents that are online have said so.
+    private func checkEnd(_ found: RolloutControl) throws(Breach) {
+        let next = found.next.digest
+        guard found.state.isOver, keepsMaps, newest.revision <= found.next.revision ?? 0 else { return }
+        for (name, seen) in agents.sorted(by: { $0.key < $1.key }) {
+            // Who came, or changed, in this moment is perhaps not known to who steers.
+            guard seen.isOnline, MonotonicTime.now - seen.since > 10_000_000_000 else { continue }
+            guard found.state != .takenBack || published.contains(next) || seen.digest != next else {
+                throw Breach(law: 16, text: "\(found.id) is taken back, and \(name) has its map in force")
+            }
+            guard found.state != .done || seen.digest == next else {
+                throw Breach(law: 16, text: "\(found.id) is done, and \(name) does not have its map in force")
+            }
+        }
+    }
+
+    /// Laws 15 and 19: what an agent says of a roll-out.
+    private func check(_ report: RolloutReport, _ name: String, _ seen: Seen, _ digest: String) throws(Breach)
+    {
+        if let known = seen.report, report.order < known.order {
+            throw Breach(
+                law: 19, text: "\(name) follows the order \(report.order), and followed \(known.order)")
+        }
+        // What was promoted is the map of all.
+        guard candidates.contains(digest), !published.contains(digest) else { return }
+        let allowing = (controls[report.order] ?? []).filter {
+            $0.next.digest == digest && $0.state.hasCandidate && $0.chooses(name)
+        }
+        guard !allowing.isEmpty else {
+            throw Breach(
+                law: 15,
+                text: "\(name) has a candidate in force under \(report.order), which does not choose it")
+        }
+    }
+
+    // MARK: Agents
+
+    private mutating func heard(
+        _ content: OutboundTopic, of name: String, _ message: BrokerModel.Message
+    ) throws {
+        let seen = SeenMessage(topic: message.topic, payload: message.payload, isRetained: message.retain)
+        guard let json = seen.json else { return }
+        switch content {
+        case .state: try heard(state: json, of: name)
+        case .health:
+            agents[name]?.healthEpoch = json["epoch"]?.intValue ?? 0
+        case .applied: try heard(applied: try AppliedMap(json), of: name)
+        default: return
+        }
+        roster.saw(seen, now: WallClock.now())
+        try checkRoster(name)
+    }
+
+    /// Law 5.
+    private mutating func heard(applied: AppliedMap, of name: String) throws(Breach) {
+        guard let before = agents[name] else { return }
+        let layer = applied.layers.first { $0.name == "@\(Self.group)" }
+        let (revision, digest) = (layer?.revision ?? 0, layer?.digest ?? "")
+        if let layer, maps[layer.digest] == nil {
+            throw Breach(law: 5, text: "\(name) has a map in force that nobody sent: \(layer)")
+        }
+        if let report = applied.rollouts.first { try check(report, name, before, digest) }
+        guard revision >= floor(of: name) else {
+            throw Breach(law: 5, text: "\(name) has rev \(revision) in force, and had \(before.revision)")
+        }
+        agents[name]?.revision = revision
+        agents[name]?.digest = digest
+        agents[name]?.since = MonotonicTime.now
+        agents[name]?.report = applied.rollouts.first
+        if !digest.isEmpty { agents[name]?.had.insert(digest) }
+    }
+
+    /// Law 6.
+    private mutating func heard(state: JSONValue, of name: String) throws(Breach) {
+        guard let before = agents[name], let epoch = state["epoch"]?.intValue,
+            let boot = state["boot"]?.stringValue
+        else { return }
+        let isOnline = state["state"]?.stringValue == "online"
+        if boot != before.boot {
+            // A late will of an earlier start is below the births of this one.
+            if epoch <= before.epoch, !isOnline { return }
+            guard epoch > before.epoch else {
+                throw Breach(law: 6, text: "\(name) starts with the epoch \(epoch) after \(before.epoch)")
+            }
+        }
+        guard epoch >= before.epoch else { return }
+        agents[name]?.boot = boot
+        agents[name]?.epoch = epoch
+        agents[name]?.isOnline = isOnline
+        agents[name]?.since = MonotonicTime.now
+    }
+
+    /// What a list of agents shows is what was true last.
+    private func checkRoster(_ name: String) throws(Breach) {
+        guard let seen = agents[name], let shown = roster.members[name]?.isOnline, seen.epoch > 0 else {
+            return
+        }
+        let isOnline = seen.isOnline || seen.healthEpoch > seen.epoch
+        guard shown == isOnline else {
+            throw Breach(
+                law: 6, text: "the roster shows \(name) \(shown ? "on" : "off")line, which it is not")
+        }
+    }
+
+    private mutating func heardReply(_ payload: [UInt8]) throws {
+        let json = try JSONValue(parsing: payload)
+        guard let id = json["id"]?.stringValue, json["status"]?.stringValue == "ok",
+            let asked = asked.removeValue(forKey: id),
+            let marker = json["result"]?["value"]?.stringValue
+        else { return }
+        try check(marker, of: asked.agent, since: asked.since)
+    }
+
+    /// What its own program saw at an agent that has no network.
+    func sees(_ marker: String?, at name: String) throws(Breach) {
+        if let marker { try check(marker, of: name, since: floor(of: name)) }
+    }
+
+    /// Law 5: a page is that of a map that is not older than the one before.
+    private func check(_ marker: String, of name: String, since: Int64) throws(Breach) {
+        let revisions = maps.values.filter { $0.marker == marker }.map(\.revision)
+        // Without a map the page is its own.
+        guard let newest = revisions.max() ?? (marker == "fleet-0" ? 0 : nil) else {
+            throw Breach(law: 5, text: "\(name) shows \(marker), which no map says")
+        }
+        guard newest >= since else {
+            throw Breach(law: 5, text: "\(name) shows \(marker) of rev \(newest) after it had rev \(since)")
+        }
+    }
+}

@@ -1,0 +1,65 @@
+import FoundationEssentials
+import Glibc
+
+/// What goes from one start of an agent to the next: all that there is of its world but its folder.
+struct Life: Codable {
+    /// What is so in all lives of a history.
+    struct Traits: Codable {
+        /// The guarantees are given with full durability.
+        var isDurable: Bool
+        /// Whether the agent trusts a key, and takes nothing that it has not signed.
+        var isSigned: Bool
+        /// Whether the broker has what it had when it starts again.
+        var persists: Bool
+        var deliversTwice: Bool
+        var copiesForEachFilter: Bool
+
+        init(_ plan: HistoryPlan) {
+            var draws = Draws(seed: plan.seed, stream: 3)
+            isDurable = plan.kind != .weak
+            isSigned = Int.random(in: 0...2, using: &draws) == 0
+            persists = Int.random(in: 0...3, using: &draws) > 0
+            deliversTwice = Int.random(in: 0...7, using: &draws) == 0
+            copiesForEachFilter = Bool.random(using: &draws)
+        }
+
+        var broker: BrokerModel.Traits {
+            var traits = BrokerModel.Traits()
+            traits.persists = persists
+            traits.persistsNewSessions = persists
+            traits.deliversTwice = deliversTwice
+            traits.copiesForEachFilter = copiesForEachFilter
+            return traits
+        }
+    }
+
+    let traits: Traits
+    /// Whether its machine may come to its end.
+    var mayEnd = false
+    private(set) var number = 0
+    private(set) var past = SeededScheduler.Past()
+    private(set) var people = People()
+    private(set) var broker = BrokerModel.Kept()
+
+    private static let path = "life.json"
+
+    init(_ plan: HistoryPlan) { traits = Traits(plan) }
+
+    /// The one that another process has left in the folder in which this one is, or the first.
+    static func read(_ plan: HistoryPlan) throws -> Life {
+        guard access(path, F_OK) == 0 else { return Life(plan) }
+        return try JSONDecoder().decode(Life.self, from: Data(contentsOf: URL(filePath: path)))
+    }
+
+    /// Leaves the next one for another process.
+    func next(after scheduler: SeededScheduler, _ people: People, _ broker: BrokerModel.Kept, downtime: Int64)
+        throws
+    {
+        var next = self
+        next.number += 1
+        next.past = scheduler.past
+        next.past.now += UInt64(downtime) * 1_000_000
+        (next.people, next.broker) = (people, broker)
+        try JSONEncoder().encode(next).write(to: URL(filePath: Self.path))
+    }
+}

@@ -1,0 +1,27 @@
+import WaypostMessages
+
+/// Who signs commands and maps, where an agent trusts a key.
+struct Signer {
+    private let key: SigningKey
+    private let id: String
+
+    /// - Parameter number: another key for each.
+    init?(_ id: String, _ number: UInt8) {
+        let text = Base64.encode([UInt8](repeating: number, count: 32))
+        guard let key = try? SigningKey(text: text) else { return nil }
+        (self.key, self.id) = (key, id)
+    }
+
+    /// The public key, in base64.
+    var publicKey: String { Base64.encode(key.verifyingKey.bytes) }
+
+    /// - Parameter changed: what is sent in the place of what was signed.
+    func sign(_ text: String, isMap: Bool, changed: String? = nil) -> String {
+        let type = isMap ? SignedEnvelope.mapType : SignedEnvelope.commandType
+        var envelope = SignedEnvelope(payloadType: type, payload: Array(text.utf8))
+        let isSigned = envelope.sign(with: key, id: id)
+        assert(isSigned, "OpenSSL signs")
+        if let changed { envelope.payload = Array(changed.utf8) }
+        return String(decoding: envelope.encoded(), as: UTF8.self)
+    }
+}
