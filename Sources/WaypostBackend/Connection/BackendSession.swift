@@ -163,6 +163,7 @@ package final class BackendSession: Sendable {
 
     private func results(of subscriptions: [Subscription]) async throws -> [SubscriptionResult] {
         guard let answer = try await answer(to: subscriptions) else {
+            if session.endReason != nil { throw ended }
             let reason = mayHaveDropped ? RetainedReading.dropped : "it did not answer"
             throw BackendError(.noBroker, "subscribe at \(connection.broker): \(reason)")
         }
@@ -249,14 +250,19 @@ package final class BackendSession: Sendable {
     package func next() async throws -> MessageQueue.Event {
         if let event = await session.queue.next() { return event }
         try Task.checkCancellation()
+        throw ended
+    }
+
+    /// What is said of a connection that has ended.
+    private var ended: BackendError {
         // Coming back would only take the connection from the other again.
         if case .sessionTakenOver? = session.endReason?.cause {
-            throw BackendError(
+            return BackendError(
                 .denied,
                 "another program signed in as \(sender), and this broker has one connection for each user name; "
                     + "give each program its own name\(shell: ", or see --accounts: waypost help broker")")
         }
-        throw BackendError(
+        return BackendError(
             .noBroker, "\(session.endReason.map(endText) ?? "the connection to the broker was closed")")
     }
 

@@ -77,27 +77,13 @@ package struct LogFollower {
     package mutating func run() async throws {
         var session = try await connect()
         pause.connectionMade()
-        do {
-            let (early, agents) = try await lookForAgents(session)
-            if let history {
-                guard try await lookBack(over: history, at: agents, session, early), !isDump else {
-                    return await session.close()
-                }
-            } else {
-                guard early.allSatisfy({ show($0) }) else { return await session.close() }
-            }
-            guard showWindow() else { return await session.close() }
-        } catch {
-            await session.close()
-            throw error
-        }
-        var isBack = false
+        var hasBegun = false
         while true {
             do {
-                if isBack {
-                    isBack = false
-                    guard try await catchUp(session), showWindow() else { return await session.close() }
+                guard try await hasBegun ? catchUp(session) : begin(session), showWindow() else {
+                    return await session.close()
                 }
+                hasBegun = true
                 while true {
                     guard case .message(let message) = try await session.next() else {
                         guard showWindow() else { return await session.close() }
@@ -108,14 +94,13 @@ package struct LogFollower {
                     guard show(message) else { return await session.close() }
                     if wasIdle, !isIdle { session.alarm(after: ReorderWindow.length) }
                 }
-            } catch let error as BackendError where error.kind == .noBroker {
+            } catch let error as BackendError where error.kind == .noBroker && !isDump {
                 let others = takeLost()
                 guard showWindow() else { return await session.close() }
                 notice("\(error)\(others); reconnecting")
                 await session.close()
                 session = try await comeBack()
                 loss = MessageLoss()
-                isBack = true
                 notice("reconnected to \(session.connection.broker)")
             } catch {
                 _ = showWindow()
@@ -123,6 +108,15 @@ package struct LogFollower {
                 throw error
             }
         }
+    }
+
+    /// Shows what is wanted of the past; false when that is all, or the reader wants no more.
+    private mutating func begin(_ session: BackendSession) async throws -> Bool {
+        let (early, agents) = try await lookForAgents(session)
+        if let history {
+            return try await lookBack(over: history, at: agents, session, early) && !isDump
+        }
+        return early.allSatisfy { show($0) }
     }
 
     /// The agents to ask for what they have, nil for all; and what came before that is known, which is still to be shown.

@@ -3,6 +3,8 @@ import TestSupport
 
 extension MQTTLinkConfiguration {
     /// A configuration that comes back fast, for tests.
+    ///
+    /// Nothing ends it by its time: on a machine that is busy a test may go on minutes after what it waited for.
     static func test(
         _ broker: TestBroker, id: String = "link", subscriptions: [Subscription] = [],
         _ change: (inout MQTTLinkConfiguration) -> Void = { _ in }
@@ -18,8 +20,9 @@ extension MQTTLinkConfiguration {
             brokers: [try BrokerURL(url)], clientID: id, subscriptions: subscriptions)
         configuration.reconnect.first = .milliseconds(20)
         configuration.reconnect.longest = .milliseconds(200)
-        configuration.connectTimeout = .seconds(30)
-        configuration.subscribeTimeout = .seconds(30)
+        configuration.keepAlive = .seconds(600)
+        configuration.connectTimeout = .seconds(600)
+        configuration.subscribeTimeout = .seconds(600)
         change(&configuration)
         return configuration
     }
