@@ -33,4 +33,43 @@ import WaypostMessages
         }
         #expect(kept == newer.payload)
     }
+
+    @Test func `and ends is said to have ended`() async throws {
+        let broker = try await TestBroker.start()
+        defer { broker.end() }
+        let settings = try BackendConfiguration(broker: broker.url, name: "ops")
+        let session = try await BackendSession.connect(settings, required: [])
+        broker.pause()
+        let answer = Task { try await session.subscribe("x") }
+        try await broker.kill()
+        let error = await #expect(throws: BackendError.self) { try await answer.value }
+        #expect(
+            error?.kind == .noBroker && error?.description.contains("did not answer") == false,
+            "\(String(describing: error))")
+        await session.close()
+    }
+
+    @Test func `and ends while the past is read is gone back to`() async throws {
+        let broker = try await TestBroker.start()
+        defer { broker.end() }
+        let settings = try BackendConfiguration(broker: broker.url, name: "ops")
+        let filter = try LogFilter([], level: nil, tag: nil)
+        let notices = EventLog<String>()
+        let following = Task {
+            var follower = LogFollower(
+                settings, AgentSelection(names: []), filter: filter, history: .everything
+            ) { entry in
+                if case .notice(let text) = entry { notices.append(text) }
+                return true
+            }
+            try await follower.run()
+        }
+        // It asks the agents for what they have.
+        try await broker.waitForLog(containing: "Received PUBLISH from")
+        try await broker.kill()
+        try await broker.start()
+        try await notices.wait(for: "the way back") { $0.contains { $0.hasPrefix("reconnected to") } }
+        following.cancel()
+        _ = await following.result
+    }
 }

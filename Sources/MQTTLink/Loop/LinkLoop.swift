@@ -47,6 +47,8 @@ final class LinkLoop {
     var refusedSubscriptions: RefusedSubscriptions
     var rounds:
         [(round: SubscribeRound, deadline: Instant, reply: (@Sendable ([SubscriptionResult]?) -> Void)?)] = []
+    /// Of rounds that ended with their connection.
+    private var lostReplies: [@Sendable ([SubscriptionResult]?) -> Void] = []
 
     var inFlight = InFlight()
     var receipts: [PublishReceipt] = []
@@ -113,6 +115,7 @@ final class LinkLoop {
 
     /// Settles what is left when the last turn is over.
     func finish() {
+        answerLost()
         let last = mailbox.close()
         for case .subscribe(_, let reply) in last.commands { reply(nil) }
         settle(last)
@@ -223,6 +226,14 @@ final class LinkLoop {
             case .finish: isFinished = true
             }
         }
+        answerLost()
+    }
+
+    /// Who waits for an answer that can't come any more learns it when why is known.
+    private func answerLost() {
+        let replies = lostReplies
+        lostReplies = []
+        for reply in replies { reply(nil) }
     }
 
     private func announce() {
@@ -248,9 +259,8 @@ final class LinkLoop {
         keepAlive = nil
         for origin in inFlight.lostAll() { settle(origin, .lost) }
         loseWaiting()
-        let replies = rounds.compactMap(\.reply)
+        lostReplies += rounds.compactMap(\.reply)
         rounds = []
-        for reply in replies { reply(nil) }
     }
 
     private func runCommands() {

@@ -78,7 +78,9 @@ final class SessionCore: MQTTLinkDelegate {
 
     func link(settled receipts: [PublishReceipt]) {
         let waiters = content.withLock { content in
-            receipts.map { (content.publishing.removeValue(forKey: $0.token), $0.result) }
+            // Who waits for what is lost learns it with the end of the connection, which comes next and says why.
+            receipts.filter { $0.result != .lost || content.endReason != nil }
+                .map { (content.publishing.removeValue(forKey: $0.token), $0.result) }
         }
         for (waiter, result) in waiters { waiter?.fulfill(result) }
     }

@@ -181,8 +181,6 @@ final class MemoryLoop {
         send(.isCut)
         receipts += underWay.map { PublishReceipt(token: $0.token, result: .lost) }
         underWay = []
-        for question in questions { question.promise.fulfill(nil) }
-        questions = []
         let pause = nextPause()
         let comesBack = link.configuration.reconnect.isOn
         retryAt = MonotonicTime.after(pause)
@@ -192,6 +190,9 @@ final class MemoryLoop {
         settle()
         delegate.linkDidDisconnect(
             DisconnectReason(cause: cause, stage: stage, broker: url, retryIn: comesBack ? pause : nil))
+        // Who asked learns it when why is known.
+        for question in questions { question.promise.fulfill(nil) }
+        questions = []
     }
 
     private func nextPause() -> Duration {

@@ -86,4 +86,26 @@ struct ConnectionEndTests {
             #expect(recorder.ticks < Self.mostTurns)
         }
     }
+
+    @Test func `who waits for an answer of a session is told why its connection ended`() async throws {
+        let broker = try FakeBroker { connection in
+            try connection.accept()
+            // What is asked then is not answered.
+            _ = try connection.readPacket()
+        }
+        defer { broker.end() }
+        for round in 0..<40 {
+            let session = try await MQTTSession.connect(
+                .oneShot(brokers: [try BrokerURL(broker.url)], clientID: "ops"), within: .seconds(600))
+            let error = await #expect(throws: MQTTSessionError.self) {
+                if round.isMultiple(of: 2) {
+                    _ = try await session.subscribe([Subscription("a")])
+                } else {
+                    _ = try await session.publish(MQTTMessage(topic: "a", payload: [], qos: .atLeastOnce))
+                }
+            }
+            #expect(session.endReason.map { .ended($0) } == error)
+            await session.disconnect()
+        }
+    }
 }

@@ -1,11 +1,12 @@
 import Glibc
+import InMemoryTracing
 import Tracing
 import Waypost
 import WaypostBackend
 import WaypostTesting
 
-/// What the spans of commands cost: `TraceBenchmark plain|recorded ROUNDS` prints the processor time of a command in µs, the
-/// median of the rounds, and how many spans it has.
+/// What the spans of commands cost: the processor time of a command in µs, the median of the rounds, and how many spans it
+/// has.
 ///
 /// Backend, agent and broker are in this process, so that what the two ways differ by is that of both sides.
 @main struct TraceBenchmark {
@@ -17,7 +18,7 @@ import WaypostTesting
             let rounds = Int(arguments[2]),
             rounds > 0
         else {
-            fputs("usage: TraceBenchmark plain|recorded ROUNDS\n", stderr)
+            print("usage: TraceBenchmark plain|recorded ROUNDS")
             exit(64)
         }
         let tracer = WireTracer()
@@ -45,7 +46,7 @@ import WaypostTesting
     /// Of this process, in µs.
     private static func processorTime() -> Double {
         var usage = rusage()
-        getrusage(RUSAGE_SELF, &usage)
+        getrusage(__rusage_who_t(RUSAGE_SELF.rawValue), &usage)
         return [usage.ru_utime, usage.ru_stime].reduce(0) {
             $0 + Double($1.tv_sec) * 1e6 + Double($1.tv_usec)
         }
