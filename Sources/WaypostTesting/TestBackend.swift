@@ -48,6 +48,8 @@ public final class TestBackend: Sendable {
 
     /// Starts an agent, and returns when it is online.
     ///
+    /// It is as an agent is by default, but that one sender may send as fast as it can.
+    ///
     /// - Parameters:
     ///   - name: Its name; one agent of each name.
     ///   - groups: Its groups beside `all`.

@@ -39,6 +39,8 @@ final class TestLife: Sendable {
         var configuration = AgentConfiguration(
             agent: name, groups: groups, stateDirectory: folder, link: link)
         configuration.durability = .normal
+        // All that a test sends comes from one sender.
+        configuration.limits.intakeRate = 0
         let process = Process()
         let agent = try Agent(
             configuration, router: router, logger: Logger(label: name) { _ in SwiftLogNoOpLogHandler() },

@@ -36,10 +36,8 @@ struct `Snippets on backends` {
     // snippet
     func tour(_ agent: AgentClient) async throws -> Int {
         let opened = try await agent.open("scheme://router/demo", parameters: ["id": 2])
-        let sum = try await agent.call("CalculatorService", "add", [2, 40], as: Int.self)
-        let health = try await agent.ping()
-        guard opened.route != nil, health.isGreen else { return 0 }
-        return sum
+        guard opened.route != nil else { return 0 }
+        return try await agent.call("CalculatorService", "add", [2, 40], as: Int.self)
     }
     // end snippet
 
