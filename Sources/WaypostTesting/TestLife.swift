@@ -50,13 +50,16 @@ final class TestLife: Sendable {
                 process.link.withLock { $0 = link }
                 return link
             })
-        let work = Task {
-            do {
-                try await agent.run()
-                process.beginning.fulfill(CancellationError())
-            } catch { process.beginning.fulfill(error) }
+        // It may be online before this goes on, and is looked for then.
+        run.withLock { run in
+            let work = Task {
+                do {
+                    try await agent.run()
+                    process.beginning.fulfill(CancellationError())
+                } catch { process.beginning.fulfill(error) }
+            }
+            run = Run(work: work, process: process)
         }
-        run.withLock { $0 = Run(work: work, process: process) }
         if let error = try await process.beginning.value() { throw error }
     }
 
