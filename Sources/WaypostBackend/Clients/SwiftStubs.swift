@@ -93,25 +93,36 @@ package struct SwiftStubs {
             """
     }
 
-    private static func route(
-        _ route: ClientModel.Route, _ name: String, _ enums: inout [String: [String]]
-    ) -> String {
+    /// A parameter of a route, as one of its method.
+    private struct RouteArgument {
+        /// `name: Type`, as the method declares it.
+        var text: String
+        var name: String
+        var parameter: ClientModel.Parameter
+    }
+
+    private static func arguments(
+        of route: ClientModel.Route, _ enums: inout [String: [String]]
+    ) -> [RouteArgument] {
         var names: Set<String> = ["self", "options", "agent", "parameters", "quoted"]
-        let all = (route.parameters + route.query).enumerated().map { index, parameter in
+        return (route.parameters + route.query).enumerated().map { index, parameter in
             let label = identifier(parameter.name)
             let (name, isLabel) = inner(label, index, &names)
             let type = type(parameter.kind, parameter.name, &enums)
-            return (
+            return RouteArgument(
                 text: "\(isLabel ? name : "\(SwiftWords.escaped(label)) \(name)"): \(type)"
                     + (parameter.isRequired ? "" : "? = nil"),
-                name: name, parameter: parameter
-            )
+                name: name, parameter: parameter)
         }
-        let url = route.pieces.map { piece -> String in
+    }
+
+    /// The URL, as an expression of the arguments.
+    private static func url(of route: ClientModel.Route, _ arguments: [RouteArgument]) -> String {
+        route.pieces.map { piece -> String in
             switch piece {
             case .text(let text): return literal(text)
             case .value(let index):
-                let value = all[index]
+                let value = arguments[index]
                 let text: String =
                     switch value.parameter.kind {
                     case .text: value.name
@@ -120,7 +131,13 @@ package struct SwiftStubs {
                     }
                 return "quoted(\(text), \(literal(value.parameter.name)), of: \(literal(route.pattern)))"
             }
-        }
+        }.joined(separator: " + ")
+    }
+
+    private static func route(
+        _ route: ClientModel.Route, _ name: String, _ enums: inout [String: [String]]
+    ) -> String {
+        let all = arguments(of: route, &enums)
         let query = all.dropFirst(route.parameters.count)
         let given = query.map { value in
             let key = literal(value.parameter.name)
@@ -144,7 +161,7 @@ package struct SwiftStubs {
                 func \(SwiftWords.escaped(name))(
                     \(parameters.joined(separator: ", "))
                 ) async throws -> \(answer ?? "OpenResult") {
-                    \(copy)\(body)let url = \(trying)\(url.joined(separator: " + "))
+                    \(copy)\(body)let url = \(trying)\(url(of: route, all))
                     return try await agent.open(url, parameters: parameters, options)\(answer.map { ".value(as: \($0).self)" } ?? "")
                 }
             """

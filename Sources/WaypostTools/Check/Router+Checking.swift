@@ -69,41 +69,11 @@ extension Router {
         _ contract: RouterContract, maps: [CheckedMap], configuration: RouterConfiguration,
         since earlier: RouterContract? = nil, place: @escaping (Int) -> String?
     ) -> CheckReport {
-        let routes = contract.routes
         var state = RouterState(configuration, services: contract.standInServices)
         state.know(gates: contract.mapKinds.isEmpty ? nil : contract.gates)
-        var listed = ListedRoutes(routes, place: place)
-        var findings: [CheckReport.Finding] = []
-        for (index, description) in routes.enumerated() {
-            func found(
-                _ kind: CheckReport.Finding.Kind, _ detail: String, _ others: [CheckReport.Finding.Place] = []
-            ) {
-                findings.append(
-                    .init(
-                        kind: kind, subject: description.path, detail: detail, place: .route(index),
-                        others: others))
-            }
-            guard description.missingConverter(configuration) == nil else {
-                found(
-                    .unknownConverter,
-                    "\(description.path) is not checked: a converter of it is not known here")
-                continue
-            }
-            let route = Route(description) { _ in .opened() }
-            do throws(RegistrationError) {
-                try state.add(route)
-                listed.note(index, try state.base.pattern(description.path).text)
-            } catch {
-                if case .conflict(_, let conflicting) = error {
-                    let rival = listed.name(conflicting, description.priority)
-                    found(
-                        .conflict, "\(listed.name(index)): already held by \(rival)",
-                        listed.index(conflicting, description.priority).map { [.route($0)] } ?? [])
-                } else {
-                    let hint = ForeignSyntax.hint(in: description.path, configuration.syntax)
-                    found(.badPattern, "\(error)" + (hint.map { "; \($0)" } ?? ""))
-                }
-            }
+        var listed = ListedRoutes(contract.routes, place: place)
+        var findings = contract.routes.enumerated().compactMap { index, description in
+            add(description, index, to: &state, &listed)
         }
         var mapCheck = MapCheck(maps, isOfDocuments: true)
         mapCheck.install(in: &state)
@@ -121,6 +91,38 @@ extension Router {
             }
         }
         return check.report(maps.map(\.name))
+    }
+
+    /// Adds a route of a list; returns why it can't be.
+    private static func add(
+        _ description: RouteDescription, _ index: Int, to state: inout RouterState,
+        _ listed: inout ListedRoutes
+    ) -> CheckReport.Finding? {
+        func finding(
+            _ kind: CheckReport.Finding.Kind, _ detail: String, _ others: [CheckReport.Finding.Place] = []
+        ) -> CheckReport.Finding {
+            .init(
+                kind: kind, subject: description.path, detail: detail, place: .route(index), others: others)
+        }
+        guard description.missingConverter(state.configuration) == nil else {
+            return finding(
+                .unknownConverter,
+                "\(description.path) is not checked: a converter of it is not known here")
+        }
+        do throws(RegistrationError) {
+            try state.add(Route(description) { _ in .opened() })
+            listed.note(index, try state.base.pattern(description.path).text)
+            return nil
+        } catch {
+            guard case .conflict(_, let conflicting) = error else {
+                let hint = ForeignSyntax.hint(in: description.path, state.configuration.syntax)
+                return finding(.badPattern, "\(error)" + (hint.map { "; \($0)" } ?? ""))
+            }
+            let rival = listed.name(conflicting, description.priority)
+            return finding(
+                .conflict, "\(listed.name(index)): already held by \(rival)",
+                listed.index(conflicting, description.priority).map { [.route($0)] } ?? [])
+        }
     }
 }
 
