@@ -135,7 +135,7 @@ extension Agent {
             ?? false
     }
 
-    /// The job of a command that has no result; nil when no one can be answered.
+    /// The job of a command that has no result; nil when there is no sender to answer.
     private func job(_ recovered: Recovered, isSuspect: Bool) -> CommandJob? {
         let record = recovered.record
         guard record.damage != .row, let sender = topics.sender(ofCommandOn: record.topic) else {

@@ -61,9 +61,9 @@ extension Agent {
         }
     }
 
-    /// Publishes such a document again when somebody else wrote on its topic, or removed it.
+    /// Publishes such a document again when another client wrote on its topic, or removed it.
     ///
-    /// Where somebody does so all the time that is ever less often. False when the message is on another topic.
+    /// Where one does so all the time that is ever less often. False when the message is on another topic.
     func documentCame(_ message: MQTTMessage) -> Bool {
         guard case (configuration.agent, let content)? = topics.outbound(message.topic) else { return false }
         switch content {
@@ -76,7 +76,7 @@ extension Agent {
         else { return true }
         let what = message.payload.isEmpty ? "removed" : "overwrote"
         reporter.log(
-            .warning, "Agent", "somebody \(what) \(message.topic) at the broker; it is published again")
+            .warning, "Agent", "another client \(what) \(message.topic) at the broker; it is published again")
         AgentThreads.start { [weak self] in
             if pause > 0 { await AgentThreads.sleep(for: .milliseconds(pause)) }
             // A goodbye is the last word.

@@ -7,7 +7,7 @@ import WaypostMessages
 
 /// The broker and the agents of a ``TestBackend``.
 final class TestSite: Sendable {
-    /// No one connects to it.
+    /// No program connects to it.
     static let address = "mqtt://127.0.0.1:1883"
 
     let broker: MemoryBroker

@@ -194,7 +194,7 @@ struct RolloutLiarTests {
         let name = scene.crowd.agents[liar].name
         #expect(
             scene.notices == [
-                "\(name) claims epoch \(epoch), seq \(epoch), which nobody sent; it is ignored"
+                "\(name) claims epoch \(epoch), seq \(epoch), which no controller sent; it is ignored"
             ])
         #expect(scene.control?.order == order)
     }

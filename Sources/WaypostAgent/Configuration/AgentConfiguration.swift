@@ -50,7 +50,7 @@ public struct AgentConfiguration: Sendable {
     /// How often health is published; 30 s unless set, ± 10 %.
     public var healthInterval: Duration
     /// Makes a newer certificate when the one in use is due: it writes ``CertificateFiles/newCertificate``, and a key of its own
-    /// before; nil, the default, takes those that somebody else puts there.
+    /// before; nil, the default, takes those that another program puts there.
     ///
     /// What is there is tried on a connection of its own, and takes the place of the one in use only after that.
     public var renewCertificate: (@Sendable (CertificateFiles) async throws -> Void)?

@@ -1,6 +1,6 @@
 import WaypostFleet
 
-/// Notices that somebody removed or overwrote what the broker keeps of the agent, and says when it is published again.
+/// Notices that another client removed or overwrote what the broker keeps of the agent, and says when it is published again.
 ///
 /// A decision only: who calls it publishes.
 struct OwnDocuments: Sendable {

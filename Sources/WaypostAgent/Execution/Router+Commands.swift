@@ -45,7 +45,7 @@ extension Router {
         var answer: [String: JSONValue] = [
             "resolved": .array(resolved), "next": isAll ? .null : .int(Int64(resolved.count)),
         ]
-        // When another map came meanwhile, no one knows which of the two answered.
+        // When another map came meanwhile, it is not known which of the two answered.
         if let inForce, layers() == before { answer["inForce"] = inForce }
         return .object(answer)
     }

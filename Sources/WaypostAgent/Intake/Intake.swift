@@ -31,7 +31,7 @@ final class Intake: Sendable {
         var applyMap: @Sendable (MQTTMessage, _ layer: String, Audience, _ now: Int64) -> Bool
         /// A message on the agent's own echo topic.
         var echoReceived: @Sendable (_ payload: [UInt8]) -> Void
-        /// Whether a command under the agent's own name is its message to itself: that is no one's command.
+        /// Whether a command under the agent's own name is its message to itself: that is no client's command.
         var isSelfTest: @Sendable (_ payload: [UInt8]) -> Bool
         /// A message on the topic of a document that the agent publishes itself; false for any other.
         var documentReceived: @Sendable (MQTTMessage) -> Bool
@@ -219,7 +219,7 @@ final class Intake: Sendable {
         }
     }
 
-    /// What was on its way when the agent left a group is no one's fault.
+    /// What was on its way when the agent left a group is no failure.
     private func hasLeft(_ topic: InboundTopic?) -> Bool {
         guard case .group(let name)? = topic?.audience else { return false }
         return groups.current.left.contains(name)

@@ -28,7 +28,7 @@ struct CertificateRenewal: Sendable {
 
     /// Which part of its life a certificate is used before it is due, in percent.
     let share: Int
-    /// Whether somebody makes newer ones.
+    /// Whether a program makes newer ones.
     let canMake: Bool
     private var isBusy = false
     private var tried: (mark: [FileMark?], at: Int64)?

@@ -9,7 +9,7 @@ extension Store.Transaction {
     /// Damaged rows that are kept for a person to look at.
     private static var damagedRows: Int { 100 }
 
-    /// - Parameter sender: who caused the report; nil when no one did.
+    /// - Parameter sender: who caused the report; nil when no sender did.
     func append(topic: String, payload: [UInt8], sender: String? = nil) throws -> OutboxRecord {
         try database.run(
             "INSERT INTO outbox(topic, payload, sender, row_digest) VALUES(?, ?, ?, ?)",

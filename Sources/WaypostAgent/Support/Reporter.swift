@@ -5,7 +5,7 @@ import WaypostMessages
 ///
 /// Connected by the agent, so that no part names the log or the outbox.
 struct Reporter: Sendable {
-    /// An event, before its text is made: most are of a level that no one reads.
+    /// An event, before its text is made: most are of a level that no reader wants.
     typealias Log =
         @Sendable (
             _ level: LogLevel, _ tag: String, _ message: @autoclosure () -> String, _ isError: Bool,

@@ -121,7 +121,7 @@ extension GroupClient {
 }
 
 extension GroupAnswers {
-    /// - Throws: ``BackendError`` when no one answered, and no one is known.
+    /// - Throws: ``BackendError`` when no agent answered, and none is known.
     fileprivate init<Read>(
         _ answers: MapReader.Answers<Read>, _ value: (_ agent: String, Read) -> Value
     ) throws(BackendError) {

@@ -21,7 +21,7 @@ package struct KeeperRun {
         case published(topic: String)
         /// A newer map than the wanted one is there, which is left alone.
         case overtaken(Audience, revision: Int64, wanted: Int64)
-        /// No one has spoken for that agent or group, so its map is not published yet.
+        /// No agent has spoken for that name or group, so its map is not published yet.
         case unheard(Audience)
         /// There is a connection again.
         case connected

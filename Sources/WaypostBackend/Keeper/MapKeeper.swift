@@ -57,9 +57,9 @@ package struct MapKeeper: Sendable {
     private var seen: [Audience: Int64] = [:]
     /// The maps of which it was said that agents have a newer one.
     private var said: Set<Audience> = []
-    /// Those that are newer than what is wanted, until somebody takes them.
+    /// Those that are newer than what is wanted, until they are taken.
     private var overtaken: [(audience: Audience, revision: Int64, wanted: Int64)] = []
-    /// The agents and groups of which no one spoke yet, until somebody takes them.
+    /// The agents and groups of which no agent spoke yet, until they are taken.
     private var unheard: Set<Audience>
     private var began: Int64?
     private var second: (start: Int64, count: Int) = (0, 0)
@@ -113,7 +113,7 @@ package struct MapKeeper: Sendable {
         }
     }
 
-    /// The broker keeps a map, or somebody sent one.
+    /// The broker keeps a map, or one was sent.
     private mutating func sawMap(_ message: MQTTMessage, for audience: Audience, at now: Int64) {
         guard let map = wanted[audience], !message.payload.isEmpty else { return }
         let found = Relocation(document: message.payload, .map)
@@ -138,7 +138,7 @@ package struct MapKeeper: Sendable {
         return overtaken
     }
 
-    /// The agents and groups with a wanted map that no one has spoken for in ten seconds; each once.
+    /// The agents and groups with a wanted map that no agent has spoken for in ten seconds; each once.
     package mutating func takeUnheard(at now: Int64) -> [Audience] {
         defer { assert(isConsistent) }
         guard now - (began ?? now) >= Self.patience else {

@@ -50,7 +50,7 @@ struct MapSurvey: Sendable {
     /// The agents that the map is for.
     var members: [String] {
         switch audience {
-        // A map in force alone may be what somebody left there.
+        // A map in force alone may be what another program left there.
         case .agent(let agent):
             roster.members[agent].map { $0.state != nil || $0.health != nil } == true ? [agent] : []
         case .group(let group): roster.members.filter { $0.value.isIn(group) }.keys.sorted()

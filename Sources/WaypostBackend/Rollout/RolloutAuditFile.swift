@@ -155,7 +155,7 @@ package struct RolloutAuditFile: Sendable {
         guard fsync(file) == 0 else { throw fault("append to") }
     }
 
-    /// The file, for this process alone until it is closed: no one cuts or reads what another one writes.
+    /// The file, for this process alone until it is closed: no other cuts or reads what this one writes.
     private static func opened(_ path: String, _ access: Int32) throws(BackendError) -> Int32 {
         // A pipe without a reader is not waited for.
         let file = open(path, access | O_CLOEXEC | O_NONBLOCK, 0o644)

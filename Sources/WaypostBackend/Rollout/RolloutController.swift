@@ -15,7 +15,7 @@ package struct RolloutController: Sendable {
     private var settings: BackendConfiguration
     let group: String
     var options: RolloutOptions
-    /// Entries without effect that the plan foretold; nil when no one looked.
+    /// Entries without effect that the plan foretold; nil without a plan.
     var foreseen: Set<Int>?
     /// Where each entry of the audit is kept, too.
     var audit: RolloutAuditFile?

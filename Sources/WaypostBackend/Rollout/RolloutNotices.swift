@@ -22,9 +22,10 @@ struct RolloutNotices: Sendable, Hashable {
         set { own[about] = newValue?.cut(to: Self.longest) }
     }
 
-    /// An agent claims what nobody sent: its first claim is named, whatever else it claims.
+    /// An agent claims what no controller sent: its first claim is named, whatever else it claims.
     mutating func claimed(_ agent: String, _ order: RolloutControl.Order) {
-        let claim = "claims epoch \(order.epoch), seq \(order.sequence), which nobody sent; it is ignored"
+        let claim =
+            "claims epoch \(order.epoch), seq \(order.sequence), which no controller sent; it is ignored"
         note(agent, claim, in: \.claims)
     }
 

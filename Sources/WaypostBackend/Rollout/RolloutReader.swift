@@ -227,7 +227,7 @@ package struct RolloutReader: Sendable {
         }
     }
 
-    /// What comes on other topics is no entry: on a connection that is shared that may be a reply to somebody else.
+    /// What comes on other topics is no entry: on a connection that is shared that may be a reply to another call.
     private func read(_ kept: inout KeptAudit, in session: BackendSession) async throws {
         try await session.readRetained { message in
             switch topics.rollout(message.topic) {
@@ -242,7 +242,7 @@ package struct RolloutReader: Sendable {
 extension RolloutDirector.Kept {
     /// The roll-out that must end before another one begins; nil when there is none.
     ///
-    /// One that nobody steers and whose map lies where it is to be has done all that it can: only some agent has not
+    /// One that no controller steers and whose map lies where it is to be has done all that it can: only some agent has not
     /// said so, and a new roll-out must not wait for that one.
     var unfinished: RolloutControl? {
         guard let control, !control.state.isOver else { return nil }

@@ -101,7 +101,7 @@ struct CollectCommand: OperatorCommand {
             }
             try await broker.takeAccount(settings)
         } catch {
-            // A setting that can't be read keeps no one from what this machine knows.
+            // A setting that can't be read does not hide what this machine knows.
             guard isHere else { throw error }
             bundle.miss("broker", text, error.description)
             show(bundle.parts)

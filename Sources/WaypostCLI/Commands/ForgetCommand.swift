@@ -38,7 +38,7 @@ struct ForgetCommand: OperatorCommand {
 
 /// The removal of what the broker keeps of an agent.
 struct RetirementOptions {
-    /// Whether no one is asked.
+    /// Whether it does not ask first.
     var yes: Bool
     var output: OutputOptions
 

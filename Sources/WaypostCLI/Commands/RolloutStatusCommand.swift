@@ -67,7 +67,7 @@ extension RolloutStatus {
         switch state {
         case "done": .done
         case "taken-back": .takenBack(why: why ?? "")
-        // As long as somebody steers it, a breach still takes it back.
+        // As long as a controller steers it, a breach still takes it back.
         case "paused" where holder == nil: .paused(why: why ?? "")
         default: nil
         }

@@ -156,7 +156,7 @@ struct BrokerCheck {
     ) async throws -> [DoctorFinding] {
         let now = WallClock.now()
         let command = Command(sending: .ping())
-        // Without an agent there is no one to answer, but a broker that speaks MQTT 5 says whether we may write.
+        // Without an agent there is no answer, but a broker that speaks MQTT 5 says whether we may write.
         let topic = topics.command(to: .agent(target ?? "doctor-\(Identifier.short())"), from: sender)
         let asked = MonotonicTime.instant
         do {

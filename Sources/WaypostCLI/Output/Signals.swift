@@ -2,7 +2,7 @@ import Glibc
 import Threading
 import UnixSignals
 
-/// What ends a command early: Ctrl-C and SIGTERM, or that nobody reads its output any more.
+/// What ends a command early: Ctrl-C and SIGTERM, or that its output is not read any more.
 ///
 /// The first cancels the command, which then ends in its own way; a second signal ends the process at once.
 package final class Signals: Sendable {
@@ -42,7 +42,7 @@ package final class Signals: Sendable {
         cancel(with: isTermination ? .terminated : .interrupted)
     }
 
-    /// Nobody reads what is printed any more: who has enough is no failure.
+    /// What is printed is not read any more: a reader that has enough is no failure.
     func readerLeft() { _ = cancel(with: .ok) }
 
     private func cancel(with exit: Exit) -> Bool {

@@ -82,7 +82,7 @@ protocol SteeringOptions: ParsableArguments {
     func options() throws -> RolloutOptions
 }
 
-/// Why somebody does it.
+/// Why it is done.
 struct RolloutReason: SteeringOptions {
     @Option(help: ArgumentHelp("Why, for people.", valueName: "text"))
     var why = "by hand"
@@ -252,7 +252,7 @@ struct RolloutStageOptions: ParsableArguments {
 
     @Flag(
         help: ArgumentHelp(
-            "Begin the orders anew, where somebody raised them beyond what controllers come to.",
+            "Begin the orders anew, where another client raised them beyond what controllers come to.",
             discussion: "Agents whose newest order is the one that the broker keeps take the lower one."))
     var resetOrder = false
 

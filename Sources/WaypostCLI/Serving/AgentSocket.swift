@@ -47,7 +47,7 @@ struct AgentSocket {
         try server.start(thread: "wp-\(String(describing: purpose))", answer)
     }
 
-    /// Takes the socket out of the directory; no one can ask any more.
+    /// Takes the socket out of the directory; no program can ask any more.
     func remove() {
         unlink("\(directory)/\(purpose.name)")
         server.stop()

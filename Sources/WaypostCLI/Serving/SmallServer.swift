@@ -71,7 +71,7 @@ struct SmallServer: Sendable {
         self.limits = limits
     }
 
-    /// Ends the thread, which answers nobody any more.
+    /// Ends the thread, which answers no request any more.
     func stop() { stopped.ring() }
 
     /// Answers until it is stopped.

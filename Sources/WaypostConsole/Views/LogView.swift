@@ -42,7 +42,7 @@ struct LogView: Sendable {
 
     /// Lines of the past that the query shows, the oldest first.
     ///
-    /// - Throws: ``ViewError`` when that takes too long, `CancellationError` when no one waits for it.
+    /// - Throws: ``ViewError`` when that takes too long, `CancellationError` when no tab waits for it.
     func json(of ring: LineRing, _ place: Place, limit: Int, now: Int64) async throws -> JSONValue {
         var patience = Patience()
         func find(_ lines: some Sequence<NumberedLine>, _ limit: Int) async throws -> [NumberedLine] {
@@ -149,7 +149,7 @@ struct Patience {
 
     /// Before each look.
     ///
-    /// - Throws: ``ViewError`` when time is up, `CancellationError` when no one waits for it.
+    /// - Throws: ``ViewError`` when time is up, `CancellationError` when no tab waits for it.
     mutating func look() async throws {
         let now = MonotonicTime.instant
         guard now >= turnEnd else { return }

@@ -59,7 +59,7 @@ package struct FleetAgent: Sendable {
 
     /// Whether it is there; nil when that is not known.
     ///
-    /// Its state says so. Where somebody removed that, or it expired, who speaks is there.
+    /// Its state says so. Where another client removed that, or it expired, who speaks is there.
     package var isOnline: Bool? {
         state?.isOnline(withHealthOf: healthEpoch) ?? (hasSpoken ? true : nil)
     }
@@ -170,7 +170,7 @@ extension OutboundTopic {
 }
 
 extension AgentState {
-    /// Whether nobody came or went in between: an agent that comes again begins anew.
+    /// Whether no agent came or went in between: an agent that comes again begins anew.
     fileprivate func isSameStay(as other: AgentState) -> Bool {
         guard state == other.state else { return false }
         return isOnline ? (boot, epoch) == (other.boot, other.epoch) : reason == other.reason

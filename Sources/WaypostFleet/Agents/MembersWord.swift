@@ -5,7 +5,7 @@ package struct MembersWord<Value: Hashable & Sendable>: Sendable {
     package let value: Value
     /// Who says so, by name.
     package let agents: [String]
-    /// Who says something else; nil when no one does.
+    /// Which one says something else; nil when none does.
     package let dissenter: String?
 
     /// Nil when two say something else, or when one alone says anything and others were heard.

@@ -1,6 +1,6 @@
 import WaypostMessages
 
-/// When something is published again because somebody lacks it, such as an agent the map that goes to all others, too: at
+/// When something is published again because one lacks it, such as an agent the map that goes to all others, too: at
 /// once, and then 5, 10, 20, … s after the last time, so that one that always says so is no load for them.
 package struct RepeatedWishes: Sendable {
     /// In milliseconds.

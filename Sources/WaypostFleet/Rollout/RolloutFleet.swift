@@ -328,7 +328,7 @@ package struct RolloutFleet: Sendable {
     /// What most of the online agents that have a candidate say of the roll-out, and how many they are; nil when none
     /// has one.
     ///
-    /// An order that controllers can't have come to is nobody's.
+    /// An order that controllers can't have come to is none of theirs.
     package var memory: (rollout: Memory, agents: Int)? {
         var counts: [Memory: Int] = [:]
         for agent in agents.values where agent.isOnNext {

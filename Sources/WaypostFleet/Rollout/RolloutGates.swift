@@ -167,7 +167,7 @@ package struct RolloutGates {
 
     /// Whether opens are no evidence for going on.
     ///
-    /// Of one or two agents nobody can be left out.
+    /// Of one or two agents none can be left out.
     private var areOpensBad: Bool {
         guard evidence.opening >= 3 else { return Self.isBad(evidence.allOpens) }
         let (rest, middle) = opensOfOthers

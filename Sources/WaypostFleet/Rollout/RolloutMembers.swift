@@ -66,7 +66,7 @@ package struct RolloutMembers: Sendable {
         if member.control != nil { members[key] = member }
     }
 
-    /// There is a connection; before the first one there was no one to subscribe with.
+    /// There is a connection; before the first one there was none to subscribe with.
     package mutating func connected(isNewSession: Bool, at now: Int64) {
         defer { assert(isConsistent) }
         awaitsMap = isNewSession ? now + Self.patience : nil

@@ -3,8 +3,8 @@ package import WaypostMessages
 
 /// Which agents each stage of a roll-out has: the forecast and the run ask the same.
 ///
-/// A stage that adds nobody to the one before would show what that has shown: it is left out, and the next that adds
-/// somebody comes in its place. The first one is never left out: the next may be everyone.
+/// A stage that adds no agent to the one before would show what that has shown: it is left out, and the next that adds
+/// one comes in its place. The first one is never left out: the next may be everyone.
 package struct RolloutStages: Sendable {
     private let stages: [RolloutStage]
     private let include: Set<String>
@@ -63,7 +63,7 @@ package struct RolloutStages: Sendable {
         return entries
     }
 
-    /// What is not as somebody may expect who has named the stages, each a sentence.
+    /// What is not as one may expect who has named the stages, each a sentence.
     package var notices: [String] {
         let places = Set(entries.map(\.place))
         let count = online.count { !exclude.contains($0.name) }

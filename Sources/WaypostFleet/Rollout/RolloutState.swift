@@ -8,7 +8,7 @@ package enum RolloutState: Sendable, Hashable {
     case reading
     /// Stages go on as long as the gates pass.
     case steering
-    /// Somebody decides; the gates go on while agents have the new map.
+    /// It is to be decided on; the gates go on while agents have the new map.
     case paused(Pause)
     /// The new map comes in the place of the old one; nothing of it was published before `isPublished`.
     case promoting(since: Int64, isPublished: Bool)
@@ -133,7 +133,7 @@ package enum RolloutState: Sendable, Hashable {
         }
     }
 
-    /// Somebody wants it back; nil where agents go back already.
+    /// It is wanted back; nil where agents go back already.
     package func goBack(_ why: String) -> Action? {
         switch self {
         case .takingBack, .restoring, .ending, .ended, .reading: nil

@@ -29,7 +29,7 @@ public struct RolloutStatus: Sendable, Hashable {
 
     /// What a breach does.
     public enum Consequence: String, Sendable, Hashable, Codable {
-        /// The stage stays as it is until somebody decides.
+        /// The stage stays as it is until it is decided on.
         case pause
         /// All agents go back to the map before.
         case takeBack = "take-back"
@@ -82,7 +82,7 @@ public struct RolloutStatus: Sendable, Hashable {
     public var why: String?
     /// When it was changed last, in milliseconds since 1970 by the controller's clock.
     public var changed: Int64 = 0
-    /// Who steers it; nil when no one does.
+    /// Who steers it; nil when no controller does.
     public var holder: String?
     /// Agents of the group that are online.
     public var online = 0

@@ -4,7 +4,7 @@ package import WaypostMessages
 /// The audit of a group's roll-outs: a chain in which each entry names the bytes of the one before.
 ///
 /// The control document has the number of its entry, which is the chain's end. What stands above it and does not follow
-/// from it is nobody's entry.
+/// from it is no entry.
 package struct RolloutTrail: Sendable {
     /// The last entry: its number, the digest of its bytes, nil when it was lost, and the epoch of its controller.
     package private(set) var last: (number: Int64, digest: String?, epoch: Int64)?
@@ -121,7 +121,7 @@ package struct RolloutTrail: Sendable {
             + RolloutHistory(payloads).faults
     }
 
-    /// The last of those that lie together: a number far above the others is nobody's.
+    /// The last of those that lie together: a number far above the others is no controller's.
     private static func end(of numbers: [Int64]) -> Int64 {
         var runs: [[Int64]] = []
         for number in numbers {

@@ -23,7 +23,7 @@ package struct Topics: Sendable, Hashable {
         guard !root.utf8.contains(where: { "+#".utf8.contains($0) }) else { return "has a wildcard, + or #" }
         // MQTT 5.0, 4.7.2: no client publishes there; and `$share/…` is a filter, and no topic.
         guard root.utf8.first != UInt8(ascii: "$") else {
-            return "begins with $, where brokers let no one publish"
+            return "begins with $, where brokers let no client publish"
         }
         return nil
     }

@@ -18,7 +18,7 @@ final class MemoryLink: MessageLink {
         var arrivals: [MemoryBroker.Arrival] = []
         var outgoing: [OutgoingMessage] = []
         var commands: [Command] = []
-        /// Whether nobody takes it any more.
+        /// Whether no reader takes it any more.
         var isOver = false
     }
 
