@@ -219,13 +219,27 @@ struct RolloutDirectorTests {
         #expect(last?.state == "done" && last?.onNext == 400)
     }
 
-    @Test(arguments: [true, false])
-    func `a signed map before comes again signed, or not at all`(_ hasKey: Bool) throws {
+    /// The map before, and whether there is a key for it.
+    enum MapBefore: CaseIterable { case signed, signedWithoutKey, unsigned, byAnother, byTrusted, forAnother }
+
+    @Test(arguments: MapBefore.allCases)
+    func `a signed map before comes again signed, and one of others not at all`(_ before: MapBefore) throws {
         var scene = try RolloutScene(300, base: nil)
-        let key = try SigningKey(text: Base64.encode([UInt8](repeating: 7, count: 32)))
-        let signer = Signer(id: "release", key: key)
-        let base = try Relocation(document: RolloutScene.map(41), .map)
-            .signed(by: signer, for: .group("lobby")).payload
+        func key(_ byte: UInt8) throws -> SigningKey {
+            try SigningKey(text: Base64.encode([UInt8](repeating: byte, count: 32)))
+        }
+        var signer = Signer(id: "release", key: try key(7))
+        let other = Signer(id: "old", key: try key(9))
+        if before == .byTrusted { signer.trust("old", try key(9).verifyingKey) }
+        let plain = Relocation(document: RolloutScene.map(41), .map)
+        let base =
+            switch before {
+            case .signed, .signedWithoutKey: try plain.signed(by: signer, for: .group("lobby")).payload
+            case .unsigned: plain.payload
+            case .byAnother, .byTrusted: try plain.signed(by: other, for: .group("lobby")).payload
+            case .forAnother: try plain.signed(by: signer, for: .group("hall")).payload
+            }
+        let hasKey = before != .signedWithoutKey
         scene.publish(.json(scene.topics.map(of: .group("lobby")), base, retain: true))
         (scene.options.tail, scene.options.limit) = (.seconds(600), nil)
         try scene.start()
@@ -239,7 +253,7 @@ struct RolloutDirectorTests {
         scene.run()
         let map = try #require(scene.retained[scene.topics.map(of: .group("lobby"))])
         let document = try #require(RolloutDirector.Document(map.payload))
-        if hasKey {
+        if before == .signed || before == .byTrusted {
             guard case .takenBack? = scene.outcome else {
                 Issue.record("\(scene.outcome as Any)")
                 return
@@ -250,7 +264,8 @@ struct RolloutDirectorTests {
                 Issue.record("\(scene.outcome as Any)")
                 return
             }
-            #expect(why.contains("without a key to sign it") && document.id.revision == 42)
+            let reason = hasKey ? "must not be signed again by release, 4" : "without a key to sign it"
+            #expect(why.contains(reason) && document.id.revision == 42, "\(why)")
         }
     }
 

@@ -18,6 +18,7 @@ struct GroupsRequest {
 
     /// What the broker keeps.
     private struct Kept {
+        var payload: [UInt8] = []
         var document: GroupsDocument?
         var digest: String?
         var isSigned = false
@@ -60,6 +61,7 @@ struct GroupsRequest {
             kept.diagnosis.saw(message)
             switch message.topic {
             case topic where !message.payload.isEmpty:
+                kept.payload = message.payload
                 kept.digest = SHA256.label(SHA256.digest(of: message.payload))
                 kept.document = try? GroupsDocument(message.payload, for: agent, limits: .trustedFile)
                 kept.isSigned = message.json.map { SignedEnvelope.isOne($0) } ?? false
@@ -106,7 +108,7 @@ struct GroupsRequest {
             var kept = try await read(session)
             if !allowsNew { try await check(kept) }
             var groups = kept.groups(of: agent)
-            let base = kept.base
+            let base = try base(of: change, kept)
             let (added, removed) = change.applied(to: base.added, base.removed)
             // What the broker keeps already needs no other rev, unless it is to be signed now.
             let isKept = kept.pending != nil || kept.digest == kept.health?.saidGroups?.digest
@@ -121,6 +123,13 @@ struct GroupsRequest {
                 (groups.added, groups.removed, groups.isApplied) = (added, removed, false)
                 groups.revision = (base.revision ?? 0) + 1
                 return groups
+            }
+            // The same versions lack both.
+            if let health = kept.health, health.limits["commandLife"] == nil {
+                throw BackendError(
+                    .noReply,
+                    "no reply: \(agent) is of version \(health.version), which reads no document of its groups; the broker keeps it until the agent is updated"
+                )
             }
             let digest = SHA256.label(SHA256.digest(of: payload))
             var refusal: Failure?
@@ -138,6 +147,29 @@ struct GroupsRequest {
             throw error
         }
     }
+
+    /// What the change begins with.
+    ///
+    /// What the agent has not taken yet is signed again only where a key that is trusted here has signed it.
+    private func base(
+        of change: GroupsChange, _ kept: Kept
+    ) throws(BackendError) -> (revision: Int64?, added: [String], removed: [String]) {
+        guard let pending = kept.pending, let signer = settings.signer else { return kept.base }
+        let document = KeptDocument(groups: kept.payload, of: agent)
+        guard change.startsAnew else {
+            _ = try document.content(for: signer, orElse: Self.anew)
+            return kept.base
+        }
+        guard document.refusal(by: signer) != nil else { return kept.base }
+        // Nothing of it stays. Its number counts, for an agent that trusts no keys may take it meanwhile; one that leaves
+        // none for later documents does not.
+        let said = kept.health?.saidGroups?.revision
+        let step = pending.revision.subtracting(clamping: said ?? 0)
+        return (step <= Signer.longestStep ? pending.revision : said, [], [])
+    }
+
+    private static let anew: Wording =
+        "begin anew, with all groups that are added and removed (\(library: "GroupsChange(startsAnew: true)", shell: "--clear")), or name the key that signed it: \(library: "Signer.trust", shell: "--trust-key")"
 
     private func answer(
         in message: MQTTMessage, to digest: String
@@ -165,12 +197,7 @@ struct GroupsRequest {
         let document = GroupsDocument(
             revision: last + 1, audience: agent, added: added, removed: removed, by: settings.name)
         guard let signer = settings.signer else {
-            guard !kept.isSigned else {
-                throw BackendError(
-                    .notSent,
-                    "not sent: the groups of \(agent) are signed; \(library: "give the backend a signer", shell: "sign the new ones with --sign-key")"
-                )
-            }
+            _ = try KeptDocument(groups: kept.payload, of: agent).content(for: nil, orElse: Self.anew)
             return document.encoded()
         }
         return try signer.envelope(document.encoded(), type: SignedEnvelope.groupsType)

@@ -6,6 +6,11 @@ public struct Signer: Sendable {
     /// The key's id, as agents know it.
     public let id: String
     private let key: SigningKey
+    /// Further keys whose documents it may build on.
+    private var others: [(id: String, key: VerifyingKey)] = []
+
+    /// How far above what is known a revision is taken from what others may have written.
+    static let longestStep: Int64 = 1_000_000
 
     package init(id: String, key: SigningKey) {
         self.id = id
@@ -22,6 +27,24 @@ public struct Signer: Sendable {
             throw BackendError(.invalid, "signing key \(id): \(error)")
         }
     }
+
+    /// Names a further key that is trusted, such as the one before this: what a broker keeps is changed and signed again
+    /// only where this key or one of those has signed it.
+    ///
+    /// - Parameter pem: A public Ed25519 key.
+    /// - Throws: ``BackendError`` of kind `invalid` when it is none.
+    public mutating func trust(_ id: String, pem: String) throws(BackendError) {
+        do {
+            trust(id, try VerifyingKey(text: pem))
+        } catch {
+            throw BackendError(.invalid, "trusted key \(id): \(error)")
+        }
+    }
+
+    package mutating func trust(_ id: String, _ key: VerifyingKey) { others.append((id, key)) }
+
+    /// The keys of which one must have signed what a change builds on.
+    var trusted: TrustedKeys { TrustedKeys([(id, key.verifyingKey)] + others, threshold: 1) }
 
     /// A command as it is sent, with the names of its receiver and its sender.
     func payload(

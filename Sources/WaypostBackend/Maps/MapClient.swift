@@ -103,13 +103,7 @@ package struct MapClient: Sendable {
         var entries: [RelocationEntry] = []
         var revision: Int64 = 0
         let kept = try await keptMap(of: group)
-        if kept?.isSigned == true, settings.signer == nil {
-            throw BackendError(
-                .notSent,
-                "not sent: the map of \(audience) is signed; \(library: "give the backend a signer", shell: "sign the new one with --sign-key")"
-            )
-        }
-        if let base = kept?.document {
+        if let base = try kept?.content(for: settings.signer, orElse: Self.wholeMap) {
             (entries, revision) = (base.entries, base.revision ?? 0)
         } else {
             (entries, revision) = try await said(of: audience.description)
@@ -144,13 +138,16 @@ package struct MapClient: Sendable {
         return (word.value.entries, word.value.revision ?? 0)
     }
 
+    private static let wholeMap: Wording =
+        "send a whole map with a higher rev\(shell: ": --file"), or name the key that signed it: \(library: "Signer.trust", shell: "--trust-key")"
+
     /// The map that the broker keeps for a group; nil when it keeps none.
-    private func keptMap(of group: String) async throws -> Relocation? {
+    private func keptMap(of group: String) async throws -> KeptDocument<MapDocument>? {
         let topic = settings.topics.map(of: .group(group))
         return try await BackendSession.with(settings, required: [], useful: [topic]) { session in
-            var kept: Relocation?
+            var kept: KeptDocument<MapDocument>?
             try await session.readRetained { message in
-                kept = message.payload.isEmpty ? nil : Relocation(document: message.payload, .map)
+                kept = message.payload.isEmpty ? nil : KeptDocument(map: message.payload, of: audience)
             }
             return kept
         }

@@ -63,7 +63,7 @@ package struct RelocationRequest {
             else { continue }
             // Signed, such a revision would leave none for later patches, and who wrote it is not certain.
             let (step, overflow) = next.revision.subtractingReportingOverflow(next.base)
-            guard !overflow, next.base >= 0, (1...Self.longestStep).contains(step) else {
+            guard !overflow, next.base >= 0, (1...Signer.longestStep).contains(step) else {
                 throw BackendError(
                     .notSent,
                     "\(audience) expects a patch with rev \(next.revision) on rev \(next.base); if that is right, "
@@ -78,9 +78,6 @@ package struct RelocationRequest {
 
     private static let byHand: Wording =
         "\(library: "give the patch its base and rev", shell: "use --base and --rev")"
-
-    /// How far above its base a revision is taken from what an agent publishes.
-    private static var longestStep: Int64 { 1_000_000 }
 
     /// How long the retained map in force is waited for.
     private static var limit: Duration { .seconds(10) }

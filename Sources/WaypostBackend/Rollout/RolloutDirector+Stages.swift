@@ -66,7 +66,7 @@ extension RolloutDirector {
         case .pause(let why): pause(why, isWatched: false, at: now)
         case .advance: nextStage(why: "advance", at: now)
         case .takeBack(let why):
-            // It may be on its way, and nobody there to see it through.
+            // It may be on its way, with no controller to see it through.
             if let action = state.goBack(why) { perform(action, at: now) } else { resume(at: now) }
         case .promote: promote(why: "promote", at: now)
         }
@@ -217,7 +217,7 @@ extension RolloutDirector {
         case .takingBack(let back), .restoring(let back): change(nil, "resume", why: back.why)
         case _ where next == nil:
             if let action = state.goBack("the broker has lost the new map") { perform(action, at: now) }
-        // Also one that the control document does not tell of: somebody sent the new map in the place of the old one.
+        // Also one that the control document does not tell of: another program sent the new map in the place of the old one.
         case .promoting: change(.promoting, "resume", why: nil) { $0.below = .max }
         case .paused(let pause) where pause.isPromoted: promote(why: "resume", at: now)
         default: if state.stageBegan() { change(.running, "resume", why: nil) }
@@ -355,11 +355,9 @@ extension RolloutDirector {
         guard highestRevision < Fields.largestInteger else {
             return state.ends(.paused(why: "\(why); no rev is above that of the map in force"))
         }
+        if let obstacle = obstacleToSigning { return state.ends(.paused(why: "\(why); \(obstacle)")) }
         guard let payload = mapBefore, let map = Document(payload) else {
-            return state.ends(
-                .paused(
-                    why: "\(why); the map before is signed, and can't be sent again without a key to sign it")
-            )
+            return state.ends(.paused(why: "\(why); the map before can't be signed"))
         }
         guard state.returnBegan(why, at: now) else { return }
         highestRevision += 1
@@ -369,12 +367,22 @@ extension RolloutDirector {
         groupMap = map
     }
 
-    /// The entries of the map before under the next revision; nil when it must be signed and there is no key.
+    /// Why the map before can't be sent again as a new document; nil where it can.
+    private var obstacleToSigning: String? {
+        guard let signer else {
+            return base?.isSigned ?? next?.isSigned ?? false
+                ? "the map before is signed, and can't be sent again without a key to sign it" : nil
+        }
+        guard let refusal = base?.refusal(by: signer, in: group) else { return nil }
+        return "the map before must not be signed again by \(signer.id), \(refusal.code): \(refusal.detail)"
+    }
+
+    /// The entries of the map before under the next revision; nil when OpenSSL does not sign.
     private var mapBefore: [UInt8]? {
         let map = MapDocument.map(
             id: "restore-\(control?.id ?? "")", revision: highestRevision + 1,
             entries: .array((base?.entries ?? []).map(\.json)), by: holder.name)
-        guard let signer else { return base?.isSigned ?? next?.isSigned ?? false ? nil : map }
+        guard let signer else { return map }
         return try? Relocation(document: map, .map).signed(by: signer, for: .group(group)).payload
     }
 

@@ -34,6 +34,11 @@ package struct RolloutDirector: Sendable {
         /// Whether agents that have keys take no other.
         package var isSigned: Bool { Relocation(document: payload, .map).isSigned }
 
+        /// Why its entries must not be signed again for the group; nil where they may be.
+        func refusal(by signer: Signer, in group: String) -> Failure? {
+            KeptDocument(map: payload, of: .group(group)).refusal(by: signer)
+        }
+
         /// Nil when it is none.
         package init?(_ payload: [UInt8]) {
             let relocation = Relocation(document: payload, .map)
@@ -93,7 +98,7 @@ package struct RolloutDirector: Sendable {
     package var fleet: RolloutFleet
     package var evidence: RolloutEvidence
     var trail = RolloutTrail()
-    /// Entries of the new map of which it was foretold that they have no effect somewhere; nil when no one looked.
+    /// Entries of the new map of which it was foretold that they have no effect somewhere; nil without a plan.
     package var foreseen: Set<Int>?
     /// What is to be done, in this order.
     var pending: [Step] = []
@@ -111,7 +116,7 @@ package struct RolloutDirector: Sendable {
     /// Whether another controller wrote after all was read, and before this one wrote anything: it must begin anew, for
     /// what it is about to write does not know of that.
     private(set) var isOvertaken = false
-    /// How the stage ended that was over last, until somebody takes it.
+    /// How the stage ended that was over last, until it is taken.
     private var endOfStage: RolloutStatus?
     /// Signs the map before when it comes again; nil where maps are not signed.
     package var signer: Signer?
@@ -129,7 +134,7 @@ package struct RolloutDirector: Sendable {
         /// Since when our own lease was not seen, and when it was seen first.
         var leaseUnseen: Int64?
         var leaseHeard: Int64?
-        /// Whether it is certain enough that nobody else begins.
+        /// Whether it is certain enough that no other controller begins.
         var mayWrite = false
         /// When what others changed was put back, by topic.
         var putBack: [String: Int64] = [:]
@@ -196,7 +201,7 @@ package struct RolloutDirector: Sendable {
         else { return }
         // An older one is what a broker brought back: it is put right, see `heal`.
         guard found.revision ?? 0 > groupMap?.id.revision ?? control.base?.revision ?? 0 else { return }
-        // It was done, and somebody went on from there: what comes now is not of this map.
+        // It was done, and another map followed: what comes now is not of this map.
         if case .tail = state { return state.ends(.done) }
         pause(
             "another map, \(found.revision.map { "rev \($0)" } ?? "without rev"), is in force in @\(group)",
@@ -261,7 +266,7 @@ package struct RolloutDirector: Sendable {
         }
     }
 
-    /// Publishes again what somebody emptied or overwrote, and says so; not more often than it is healed.
+    /// Publishes again what another program emptied or overwrote, and says so; not more often than it is healed.
     private mutating func putBack(_ topic: String, _ payload: [UInt8], _ name: String, at now: Int64) {
         guard clock.isConnected, !isPending(topic),
             now - clock.putBack[topic, default: .min / 2] >= Self.pauseOfHealing
@@ -284,7 +289,8 @@ package struct RolloutDirector: Sendable {
         case .replaced(let known) where isSteering:
             putBack(message.topic, known, "entry \(slot) of the audit", at: now)
         case .replaced: break
-        case .foreign: notices["audit"] = "what somebody wrote at place \(slot) is no entry of the audit"
+        case .foreign:
+            notices["audit"] = "what another program wrote at place \(slot) is no entry of the audit"
         }
     }
 
@@ -425,7 +431,7 @@ package struct RolloutDirector: Sendable {
         }
     }
 
-    /// Why a map may not take the place of the group's map at the broker: somebody has sent a newer one; nil where it may.
+    /// Why a map may not take the place of the group's map at the broker: a newer one was sent; nil where it may.
     func objection(toReplacingWith map: Document) -> MapObjection? {
         guard let base = kept.base, base.id.digest != map.id.digest else { return nil }
         return RetainedMap.objection(

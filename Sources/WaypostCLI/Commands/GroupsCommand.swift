@@ -46,6 +46,7 @@ struct GroupsCommand: OperatorCommand {
     var newAgent = false
 
     @OptionGroup(title: "Signing", visibility: .shared) var signing: SignOptions
+    @OptionGroup(title: "Signing") var trust: TrustOptions
     @OptionGroup var output: OutputOptions
     @OptionGroup var wait: WaitOptions
     @OptionGroup(title: "Broker", visibility: .shared) var session: SessionOptions
@@ -69,7 +70,8 @@ struct GroupsCommand: OperatorCommand {
     func perform() async throws {
         guard let agent else { throw CommandError(.usage, "name the agent with --agent ID") }
         let change = GroupsChange(adding: added, removing: removed, startsAnew: clear)
-        let settings = try await session.resolved(signedBy: signing)
+        var settings = try await session.resolved(signedBy: signing)
+        try trust.name(to: &settings.signer)
         let groups = try await Backend.with(settings) { backend in
             let client = backend.agent(agent)
             guard isChange else { return try await client.groups() }

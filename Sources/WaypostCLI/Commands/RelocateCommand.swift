@@ -62,6 +62,7 @@ struct RelocateCommand: OperatorCommand {
     @OptionGroup var outdated: OutdatedOptions
     @OptionGroup var asking: AskOptions
     @OptionGroup var signing: SignOptions
+    @OptionGroup var trust: TrustOptions
     @OptionGroup var output: OutputOptions
     @OptionGroup var audience: AudienceOptions
     @OptionGroup var wait: WaitOptions
@@ -69,7 +70,8 @@ struct RelocateCommand: OperatorCommand {
 
     func perform() async throws {
         let audience = try audience.audience
-        let settings = try await session.resolved(signedBy: signing, asking: asking)
+        var settings = try await session.resolved(signedBy: signing, asking: asking)
+        try trust.name(to: &settings.signer)
         if case .group = audience, entry.base != nil {
             throw CommandError(
                 .usage, "--base and --rev are for a patch of one agent; a group is sent a whole map")

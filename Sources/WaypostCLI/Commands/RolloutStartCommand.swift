@@ -37,6 +37,7 @@ struct RolloutStartCommand: SteeringVerb {
     @OptionGroup var asking: AskOptions
     @OptionGroup var audit: RolloutAudit
     @OptionGroup(title: "Signing", visibility: .shared) var signing: SignOptions
+    @OptionGroup(title: "Signing") var trust: TrustOptions
     @OptionGroup var target: RolloutTarget
     @OptionGroup var output: OutputOptions
     @OptionGroup(title: "Broker", visibility: .shared) var session: SessionOptions
@@ -44,7 +45,8 @@ struct RolloutStartCommand: SteeringVerb {
     func validate() throws { try NameCheck.check(id, of: "--id") }
 
     func perform() async throws {
-        let settings = try await session.resolved(signedBy: signing, asking: asking)
+        var settings = try await session.resolved(signedBy: signing, asking: asking)
+        try trust.name(to: &settings.signer)
         let group = try target.name
         // Before anything is sent: the file may be another one.
         _ = try audit.record()

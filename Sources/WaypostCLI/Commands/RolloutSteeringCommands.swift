@@ -22,13 +22,16 @@ struct SteeringCommand<Kind: SteeringKind>: SteeringVerb {
     @OptionGroup var own: Kind.Options
     @OptionGroup var audit: RolloutAudit
     @OptionGroup(title: "Signing", visibility: .shared) var signing: SignOptions
+    @OptionGroup(title: "Signing") var trust: TrustOptions
     @OptionGroup var target: RolloutTarget
     @OptionGroup var output: OutputOptions
     @OptionGroup(title: "Broker", visibility: .shared) var session: SessionOptions
 
     func perform() async throws {
+        var settings = try await session.resolved(signedBy: signing)
+        try trust.name(to: &settings.signer)
         do {
-            try await steer(Kind.order(own), own.options(), at: session.resolved(signedBy: signing))
+            try await steer(Kind.order(own), own.options(), at: settings)
         } catch let exit as Exit where exit == Kind.wanted {
             // That is what was asked for.
         }
@@ -40,7 +43,7 @@ enum RolloutPause: SteeringKind {
         commandName: "pause",
         abstract: "Stop a roll-out where it is: the agents that have the new map keep it.",
         discussion: """
-            The controller that steers it ends with status 3, and no one watches it until it is resumed.
+            The controller that steers it ends with status 3, and no controller watches it until it is resumed.
 
             Examples:
               waypost rollout pause --group lobby --why "looking at the failures"
