@@ -115,6 +115,22 @@ struct AgentFactsTests {
             "rollout", "plan", "--group", "all", "--file", map.path, "--only", "app<2.5")
         #expect(text.output.contains("only of 1 agent with app<2.5"), "\(text)")
         #expect(text.output.contains { $0.hasSuffix("neither yes nor no: k2") }, "\(text)")
+        let settings = try BackendConfiguration(broker: site.broker.url, name: "release")
+        try await WaypostBackend.Backend.with(settings) { backend in
+            let document = try Relocation(
+                document: Array(String(contentsOfFile: map.path, encoding: .utf8).utf8))
+            let only = try RolloutPlan.Selection(labels: ["region": "us"], app: ">=2.1 <3")
+            let plan = try await backend.group("all").planRollout(document, id: "r-1", only: only)
+            #expect(plan.known == 0 && plan.builds.isEmpty && plan.isClear, "\(plan)")
+            let part = try #require(plan.only)
+            #expect(part.text == "region=us, app>=2.1 <3" && part.agents == 0 && part.silent == ["k2"])
+        }
+        for (labels, app) in [([:], nil), (["region": "eu"], "new")] as [([String: String], String?)] {
+            let error = #expect(throws: BackendError.self) {
+                try RolloutPlan.Selection(labels: labels, app: app)
+            }
+            #expect(error?.kind == .invalid)
+        }
         for (fact, word) in [("region", "--only must be a label"), ("app<x", "range of versions behind app")]
         {
             let bad = try await site.run(

@@ -126,6 +126,15 @@ struct `Snippets on backends` {
     // end snippet
 
     // snippet
+    func plan(_ map: Relocation, for lobby: GroupClient) async throws -> [String] {
+        let older = try RolloutPlan.Selection(labels: ["region": "eu"], app: "<2.5")
+        let plan = try await lobby.planRollout(map, id: "r-7", only: older)
+        let silent = plan.only?.silent ?? []
+        return plan.stages.map { "\($0.name): \($0.agents)" } + silent.map { "\($0) does not say" }
+    }
+    // end snippet
+
+    // snippet
     func rollOut(_ map: Relocation, to lobby: GroupClient, _ options: RolloutOptions) async throws -> String {
         let plan = try await lobby.planRollout(map, id: "r-7", options)
         guard plan.isClear else { return "not begun: \(plan.faults)" }
@@ -135,7 +144,7 @@ struct `Snippets on backends` {
         switch outcome {
         case .done: return "in force everywhere"
         case .takenBack(let why): return "taken back: \(why)"
-        case .paused(let why): return "somebody decides: \(why)"
+        case .paused(let why): return "to be decided: \(why)"
         case .superseded(let controller): return "\(controller) steers it now"
         }
     }
@@ -277,6 +286,7 @@ struct `Snippets on backends` {
             let demo = RelocationEntry(
                 .replace(origin: "scheme://router/demo", target: "scheme://router/orders"))
             let map = try Relocation.map([demo], revision: 7, by: "eva")
+            #expect(try await plan(map, for: lobby).contains("k1 does not say"))
             #expect(try await rollOut(map, to: lobby, options) == "in force everywhere")
             let again = try await rollOut(map, to: lobby, options)
             #expect(again.hasPrefix("not begun: ") && again.contains("rev above 7"), "\(again)")

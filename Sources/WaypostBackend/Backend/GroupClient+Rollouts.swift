@@ -12,17 +12,19 @@ extension GroupClient {
     ///   - id: The id that it would have: it says which agents come first.
     ///   - options: Its stages.
     ///   - lost: The map that members have in force, byte for byte, where the broker has lost it; nil for none.
+    ///   - only: The clients that it is shown of; nil for all. What speaks against it is found of all in any case.
     /// - Throws: ``BackendError``.
     public func planRollout(
         _ relocation: Relocation, id: String, _ options: RolloutOptions = RolloutOptions(),
-        republishing lost: Relocation? = nil
+        republishing lost: Relocation? = nil, only: RolloutPlan.Selection? = nil
     ) async throws -> RolloutPlan {
         try await rollout {
-            try await RolloutPlanner($0, group: name, options, republishing: lost).plan(relocation, id: id)
+            try await RolloutPlanner($0, group: name, options, republishing: lost, only: only)
+                .plan(relocation, id: id)
         }
     }
 
-    /// Rolls a map out, and returns when that has ended, or has stopped for somebody to decide.
+    /// Rolls a map out, and returns when that has ended, or has stopped until it is decided on.
     ///
     ///     let outcome = try await backend.group("lobby").rollOut(map, id: "r-7")
     ///

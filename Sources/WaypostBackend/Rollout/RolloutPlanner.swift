@@ -17,16 +17,16 @@ package struct RolloutPlanner {
     private let group: String
     private let options: RolloutOptions
     private let lost: Relocation?
-    private let only: (text: String, filter: RosterFilter)?
+    private let only: RolloutPlan.Selection?
     private let byteLimit: Int
 
     /// - Parameters:
-    ///   - only: The agents that are shown, and how that was asked for; nil for all.
     ///   - lost: The map that members have in force, where the broker has lost it: ``republish(as:)`` sends it again.
+    ///   - only: The agents that are shown; nil for all.
     ///   - byteLimit: how much of the fleet's documents may wait here to be read.
     package init(
         _ settings: BackendConfiguration, group: String, _ options: RolloutOptions,
-        republishing lost: Relocation? = nil, only: (text: String, filter: RosterFilter)? = nil,
+        republishing lost: Relocation? = nil, only: RolloutPlan.Selection? = nil,
         byteLimit: Int = RolloutController.byteLimit
     ) {
         (self.settings, self.group, self.options, self.byteLimit) = (settings, group, options, byteLimit)
@@ -46,6 +46,30 @@ package struct RolloutPlanner {
         var fleet = RolloutFleet(group: group, salt: id, topics: topics)
         let reader = RolloutReader(settings, group: group)
         var kept = try await reader.kept()
+        let survey = try await survey(reader, &fleet)
+        // Stages and checks would be those of another fleet.
+        plan.faults += survey.notices
+        plan.notices += unreadable(in: survey.roster)
+        try takeLost(&plan, fleet, &kept)
+        (plan.base, plan.next) = (kept.base?.id.revision, candidate.id.revision)
+        let stages = RolloutStages(
+            options.stages, of: fleet, include: options.include, exclude: options.exclude)
+        plan.notices += stages.notices
+        plan.builds = survey.builds.map { build in
+            let agents = build.agents.filter { !options.exclude.contains($0) }
+            return RolloutPlan.Build(agents: agents, diff: build.diff(of: relocation, to: "@\(group)"))
+        }
+        show(&plan, fleet, stages) { _ in true }
+        plan.objections = objections(survey, plan)
+        checkBase(&plan, fleet, kept)
+        check(&plan, relocation, candidate, kept, id: id)
+        // What speaks against it was found of all.
+        if let only { show(&plan, fleet, stages, only, of: survey.roster) }
+        return plan
+    }
+
+    /// Who is there, with what the broker keeps of their maps and routes.
+    private func survey(_ reader: RolloutReader, _ fleet: inout RolloutFleet) async throws -> MapSurvey {
         var isPresenceKept = false
         let survey = try await MapSurvey.read(
             of: .group(group), settings, within: Self.patience, byteLimit: byteLimit
@@ -57,55 +81,42 @@ package struct RolloutPlanner {
             throw BackendError(.denied, "the broker does not show \(settings.name) who is there")
         }
         for (name, member) in survey.roster.members where member.isOnline == true { fleet.spoke(name) }
-        // Stages and checks would be those of another fleet.
-        plan.faults += survey.notices
-        plan.notices += unreadable(in: survey.roster)
         if !isPresenceKept { try await reader.ask { _ = fleet.saw($0.seen, of: nil, at: 0) } }
-        try takeLost(&plan, fleet, &kept)
-        plan.base = kept.base?.id.revision
-        plan.next = candidate.id.revision
-        plan.known = fleet.agents.count
-        plan.online = fleet.online.count
-        let stages = RolloutStages(
-            options.stages, of: fleet, include: options.include, exclude: options.exclude)
-        let entries = stages.entries
-        func shown(_ meant: ([String]) -> [String]) -> [RolloutPlan.Stage] {
-            entries.map { entry in
-                let agents = meant(entry.agents)
-                return RolloutPlan.Stage(
-                    name: options.stages[entry.place].description, agents: agents.count,
-                    examples: Array(agents.prefix(10)))
-            }
+        return survey
+    }
+
+    // MARK: Whom it is shown of
+
+    private func show(
+        _ plan: inout RolloutPlan, _ fleet: RolloutFleet, _ stages: RolloutStages,
+        _ only: RolloutPlan.Selection, of roster: Roster
+    ) {
+        let (filter, now) = (only.filter(in: group), WallClock.now())
+        let part = Set(filter.agents(of: roster, now: now).map(\.name))
+        show(&plan, fleet, stages, where: part.contains)
+        plan.only = RolloutPlan.Part(
+            text: only.text, agents: plan.known, silent: filter.silent(of: roster, now: now))
+    }
+
+    /// Stages, counts and kinds of agents, of those that are meant.
+    private func show(
+        _ plan: inout RolloutPlan, _ fleet: RolloutFleet, _ stages: RolloutStages,
+        where isMeant: (String) -> Bool
+    ) {
+        plan.stages = stages.entries.map { entry in
+            let agents = entry.agents.filter(isMeant)
+            return RolloutPlan.Stage(
+                name: options.stages[entry.place].description, agents: agents.count,
+                examples: Array(agents.prefix(10)))
         }
-        plan.stages = shown { $0 }
-        plan.notices += stages.notices
-        plan.builds = survey.builds.compactMap { build in
-            let agents = build.agents.filter { !options.exclude.contains($0) }
-            guard !agents.isEmpty else { return nil }
-            return RolloutPlan.Build(
-                versions: Set(agents.compactMap { fleet.agents[$0]?.version }).sorted(),
-                agents: agents, diff: build.diff(of: relocation, to: "@\(group)"))
-        }
-        plan.objections = objections(survey, plan)
-        checkBase(&plan, fleet, kept)
-        check(&plan, relocation, candidate, kept, id: id)
-        guard let only else { return plan }
-        // What speaks against it was found of all.
-        let part = Set(only.filter.agents(of: survey.roster, now: WallClock.now()).map(\.name))
-        func meant(_ agents: [String]) -> [String] { agents.filter(part.contains) }
-        plan.stages = shown(meant)
-        plan.known = meant(Array(fleet.agents.keys)).count
-        plan.online = meant(Array(fleet.online.keys)).count
+        plan.known = fleet.agents.keys.count(where: isMeant)
+        plan.online = fleet.online.keys.count(where: isMeant)
         plan.builds = plan.builds.compactMap { build in
             var build = build
-            build.agents = meant(build.agents)
+            build.agents = build.agents.filter(isMeant)
             build.versions = Set(build.agents.compactMap { fleet.agents[$0]?.version }).sorted()
             return build.agents.isEmpty ? nil : build
         }
-        plan.only = RolloutPlan.Part(
-            text: only.text, agents: plan.known,
-            silent: only.filter.silent(of: survey.roster, now: WallClock.now()))
-        return plan
     }
 
     /// The documents of members that can't be read, each member in a sentence.
@@ -237,6 +248,11 @@ package struct RolloutPlanner {
         }
         if let map = kept.base, map.isSigned, !candidate.isSigned {
             plan.faults.append("the map in force is signed, and this one is not")
+        }
+        if let signer = settings.signer, let refusal = kept.base?.refusal(by: signer, in: group) {
+            plan.notices.append(
+                "after the last stage it can't be taken back: the map that the broker keeps must not be signed again by "
+                    + "\(signer.id), \(refusal.code): \(refusal.detail)")
         }
         if let named = relocation.document?.audience, named != "@\(group)" {
             plan.faults.append("the map is for \(named), not for @\(group)")

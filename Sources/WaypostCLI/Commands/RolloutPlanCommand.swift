@@ -39,31 +39,27 @@ struct RolloutPlanCommand: RolloutVerb {
     @OptionGroup var objections: ObjectionOptions
     @OptionGroup var asking: AskOptions
     @OptionGroup(title: "Signing", visibility: .shared) var signing: SignOptions
+    @OptionGroup(title: "Signing") var trust: TrustOptions
     @OptionGroup var target: RolloutTarget
     @OptionGroup var output: OutputOptions
     @OptionGroup(title: "Broker", visibility: .shared) var session: SessionOptions
 
     func validate() throws {
         try NameCheck.check(id, of: "--id")
-        _ = try FactFilter.facts(only)
+        _ = try FactFilter.selection(only)
     }
 
     func perform() async throws {
-        let settings = try await session.resolved(signedBy: signing, asking: asking)
+        var settings = try await session.resolved(signedBy: signing, asking: asking)
+        try trust.name(to: &settings.signer)
         var map = try RelocationOptions.relocation(file: file, by: settings.name)
         if let signer = settings.signer { map = try map.signed(by: signer, for: .group(target.name)) }
         var options = try stages.options(pace)
         options.allowed = objections.allowed
-        let facts = try FactFilter.facts(only)
         let planner = RolloutPlanner(
             settings, group: try target.name, options,
             republishing: try lost.file.map { try RelocationOptions.relocation(file: $0, by: settings.name) },
-            only: only.isEmpty
-                ? nil
-                : (
-                    only.joined(separator: ", "),
-                    RosterFilter(group: try target.name, labels: facts.labels, app: facts.app)
-                ))
+            only: try FactFilter.selection(only))
         let plan = try await Terminal.waiting(while: "asking the agents of @\(target.name)") {
             try await planner.plan(map, id: id)
         }

@@ -149,10 +149,11 @@ enum FactFilter {
         ) { _, last in last }
     }
 
-    /// Labels and a range of versions in one list: `region=eu`, `app<2.5`.
+    /// Labels and a range of versions in one list: `region=eu`, `app<2.5`; nil for an empty one.
     ///
     /// - Throws: What is neither, and a second range.
-    static func facts(_ texts: [String]) throws -> (labels: [String: String], app: AppRange?) {
+    static func selection(_ texts: [String]) throws -> RolloutPlan.Selection? {
+        guard !texts.isEmpty else { return nil }
         let ranges = texts.filter { text in
             text.hasPrefix("app") && "<>".contains(text.dropFirst(3).first { $0 != " " } ?? "=")
         }
@@ -161,7 +162,8 @@ enum FactFilter {
         }
         let labels = texts.filter { !ranges.contains($0) }
         let app = try ranges.first.map { text in
-            guard let range = AppRange(String(text.dropFirst(3))) else {
+            let range = String(text.dropFirst(3))
+            guard AppRange(range) != nil else {
                 throw ValidationError(
                     "--only must be a range of versions behind app, such as 'app<2.5'; found \(text.debugDescription)"
                 )
@@ -173,7 +175,7 @@ enum FactFilter {
                 "--only must be a label, region=eu, or versions of the app, 'app<2.5'; found \(label.debugDescription)"
             )
         }
-        return (values(labels), app)
+        return try RolloutPlan.Selection(labels: values(labels), app: app)
     }
 
     /// As the `when` of a command; nil for all clients.
