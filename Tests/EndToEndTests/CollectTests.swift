@@ -54,6 +54,8 @@ struct CollectTests {
         let sent = try await site.run(
             "relocate", "--agent", "k1", "--file", site.broker.directory + "/map.json")
         #expect(sent.status == 0, "\(sent)")
+        let joined = try await site.run("groups", "--agent", "k1", "--add", "lobby", "--wait", "30s")
+        #expect(joined.status == 0, "\(joined)")
         let ending = try await site.run("collect", "--agent", "k1", "-o", Self.file(site))
         #expect(ending.status == 0 && ending.output.first?.hasPrefix(Self.file(site)) == true, "\(ending)")
         #expect(ending.errorLines.contains { $0.hasPrefix("waypost: agent/health.json: ") }, "\(ending)")
@@ -68,6 +70,8 @@ struct CollectTests {
         #expect(try opened.json("broker/state.json")["state"] == "online")
         #expect(try opened.json("agent/health.json")["agent"] == "k1")
         #expect(try opened.json("broker/map.json")["rev"] == 7)
+        #expect(try opened.json("broker/groups.json")["add"] == ["lobby"])
+        #expect(try opened.json("agent/health.json")["membership"]?["rev"] == 1)
         // Which keys are secret, the agent knows, and of the map that the broker keeps it says nothing.
         #expect(try !opened.text("broker/map.json").contains("hunter2"))
         #expect(try opened.text("agent/failures.jsonl").contains("NO_ROUTE"))

@@ -113,6 +113,52 @@ import WaypostMessages
         }
     }
 
+    @Test func `the page of an agent says which document of its groups is in force, refused or waited for`() {
+        let names: JSONValue = ["lobby"]
+        func groups(_ revision: Int64, _ name: String) -> MQTTMessage {
+            let document = GroupsDocument(revision: revision, audience: "k1", added: [name], removed: [])
+            return message(topics.groups(of: "k1"), document.encoded(), retain: true)
+        }
+        func digest(_ message: MQTTMessage) -> String { SHA256.label(SHA256.digest(of: message.payload)) }
+        func health(_ said: SaidGroups) -> MQTTMessage {
+            var health = Health(["status": "green", "epoch": 1, "at": .int(now), "groups": names])
+            health.saidGroups = said
+            return message(topics.health(of: "k1"), health.json.serialized(), retain: true)
+        }
+        let (first, second) = (groups(1, "eu"), groups(2, "hall"))
+        let taken = SaidGroups(
+            own: ["lobby"], revision: 1, digest: digest(first), added: ["eu"], removed: [], refused: nil)
+        var refusing = taken
+        refusing.refused = .init(digest: digest(second), failure: Failure(.notAllowed, "own-groups"))
+        var state = state([first, online("k1")])
+        var last: Int64 = 0
+        func membership() -> JSONValue? {
+            // What is new of it reaches the page.
+            #expect(state.revisions["k1", default: 0] > last)
+            last = state.revisions["k1", default: 0]
+            return state.agentJSON("k1", asOf: now, now: now)["membership"]
+        }
+        #expect(membership() == .null, "what the broker keeps of an agent that is not known yet")
+        see(&state, first, now: now)
+        #expect(membership()?["waiting"]?["added"] == ["eu"])
+        see(&state, health(taken), now: now)
+        let inForce = membership()
+        #expect(inForce?["revision"] == 1 && inForce?["own"] == names && inForce?["waiting"] == .null)
+        see(&state, second, now: now)
+        #expect(membership()?["waiting"]?["revision"] == 2)
+        see(&state, health(refusing), now: now)
+        let refused = membership()
+        #expect(refused?["refused"]?["name"] == "NOT_ALLOWED" && refused?["waiting"] == .null)
+        #expect(refused?["added"] == ["eu"])
+        // Removed, or no such document: then there is nothing to wait for.
+        for payload in [[], Array("x".utf8)] {
+            see(&state, groups(3, "eu"), now: now)
+            #expect(membership()?["waiting"]?["revision"] == 3)
+            see(&state, message(topics.groups(of: "k1"), payload), now: now)
+            #expect(membership()?["waiting"] == .null)
+        }
+    }
+
     @Test(arguments: [
         "-1", "9223372036854775807", "9223372036854775808", "9007199254740992", "1e3", "x", "0x1", "+1x",
     ])

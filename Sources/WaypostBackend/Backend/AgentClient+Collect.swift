@@ -80,7 +80,7 @@ private struct BundleReader {
             (
                 topics.map(of: .agent(agent.name)), "map",
                 "the map that the broker keeps for it, without values"
-            ),
+            ), (topics.groups(of: agent.name), "groups", "the document of its groups that the broker keeps"),
         ]
         let started = WallClock.now()
         var kept: RetainedDocuments?

@@ -23,6 +23,9 @@ struct FleetInbox: Sendable {
     /// What a message tells, each part to be taken note of by itself.
     mutating func read(_ message: MQTTMessage, now: Int64) -> [FleetNews] {
         guard let (agent, content) = topics.outbound(message.topic) else {
+            if case .groups(let agent)? = topics.inbound(message.topic) {
+                return groups(message, of: agent, now: now)
+            }
             return SeenRollouts.Document(message, topics).map { [.rollout($0)] } ?? []
         }
         switch shares.take(message.payload.count, content, of: agent, at: now) {
@@ -34,6 +37,12 @@ struct FleetInbox: Sendable {
         // A will is the broker's word.
         let isOwnWord = !message.retain && !(content == .state && message.json?["why"] == "will")
         return (news.isEmpty ? [.spoke] : news).map { .agent(agent, isOwnWord: isOwnWord, $0) }
+    }
+
+    /// What another than the agent writes; it costs as much of the agent's share as its health.
+    private mutating func groups(_ message: MQTTMessage, of agent: String, now: Int64) -> [FleetNews] {
+        guard case .read = shares.take(message.payload.count, .health, of: agent, at: now) else { return [] }
+        return [.agent(agent, isOwnWord: false, .groups(KeptGroups(message.payload, of: agent)))]
     }
 
     /// What the broker keeps was read, all of it unless there is a reason.

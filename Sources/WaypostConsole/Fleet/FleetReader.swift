@@ -102,6 +102,8 @@ final class FleetReader: Service {
             connected()
             var denied: [String] = []
             for filter in useful where try await !session.subscribe(filter) { denied.append(filter) }
+            // By the rules that are shipped this is the release role's; the agents' health has the rest.
+            _ = try await session.subscribe(topics.groups(of: "+"))
             connectionState.withLock { [denied] connection in
                 connection = Connection(
                     broker: session.connection.broker.description, since: WallClock.now(),

@@ -5,7 +5,7 @@ import WaypostMessages
 
 /// What the console knows of the fleet: it takes news after news, and decides nothing else.
 ///
-/// All share it under one lock, so each takes a time that no one chooses: ``FleetInbox`` has read it before.
+/// All share it under one lock, so each takes a time that no sender chooses: ``FleetInbox`` has read it before.
 struct FleetState: Sendable {
     /// What is shown of an agent in the list, made when something of it came.
     struct Row: Sendable {
@@ -17,6 +17,9 @@ struct FleetState: Sendable {
     /// The agents' documents, by name.
     private(set) var members: [String: Roster.Member] = [:]
     private(set) var rows: [String: Row] = [:]
+    /// The documents of their groups that the broker keeps, of agents that are known.
+    private(set) var groups: [String: KeptGroups] = [:]
+    private var groupsMarks: [String: Int] = [:]
     private(set) var lines: LineRing
     private(set) var failures = FailureBook()
     private(set) var commands = SeenCommands()
@@ -102,6 +105,10 @@ struct FleetState: Sendable {
         case .ended(let id, let code, let detail, let time):
             ended(id, of: agent, code, detail, at: time, now: now)
         case .unread(let count): unread.add(clamping: Int64(count))
+        case .groups(let kept):
+            guard members[agent] != nil else { return }
+            groups[agent] = kept
+            set(revision: (revisions[agent] ?? 0) + 1, of: agent)
         }
     }
 
@@ -111,7 +118,7 @@ struct FleetState: Sendable {
         _ presence: AgentPresence?, of agent: String, isHealth: Bool, heard: Int64?, now: Int64
     ) {
         guard let presence else {
-            members[agent] = nil
+            (members[agent], groups[agent], groupsMarks[agent]) = (nil, nil, nil)
             if let row = rows.removeValue(forKey: agent) {
                 if row.summary.condition.isTrouble { problems -= 1 }
                 changed(agent)
@@ -173,6 +180,9 @@ struct FleetState: Sendable {
     private mutating func show(_ presence: AgentPresence, of agent: String, heard: Int64?) -> AgentStatus? {
         let (before, summary) = (rows[agent]?.summary, presence.summary)
         members[agent] = presence.member
+        if groupsMarks.updateValue(presence.groupsMark, forKey: agent) != presence.groupsMark {
+            set(revision: (revisions[agent] ?? 0) + 1, of: agent)
+        }
         rows[agent] = Row(summary: summary, heard: heard ?? rows[agent]?.heard)
         problems += (summary.condition.isTrouble ? 1 : 0) - (before?.condition.isTrouble == true ? 1 : 0)
         guard before.map({ !$0.saysTheSame(as: summary) }) ?? true else { return nil }
@@ -182,7 +192,8 @@ struct FleetState: Sendable {
 
     private mutating func changed(_ agent: String) {
         revision += 1
-        set(revision: revision, of: agent)
+        // What is noted of one agent alone may have come further.
+        set(revision: max(revision, (revisions[agent] ?? 0) + 1), of: agent)
     }
 
     private mutating func note(_ agent: String, _ event: TimelineEvent) {

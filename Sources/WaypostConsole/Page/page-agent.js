@@ -125,16 +125,19 @@ export class AgentPage extends Page {
           ? h('p', null, 'Did you mean ', agentLinks(agent.nearest), '?') : null));
       return;
     }
-    const { row, health, refused, log } = agent;
+    const { row, health, refused, log, membership } = agent;
     const isGone = row.condition === 'lost' || row.condition === 'stopped';
     const spark = new SparkLine();
     spark.show(row.failures, 'failure', { width: 120, height: 26 });
     fill(head,
-      row.problem || refused || agent.waiting ? h('div', { class: `problem-line condition-${row.condition}` },
+      row.problem || refused || agent.waiting || membership?.refused || membership?.waiting ? h('div', { class: `problem-line condition-${row.condition}` },
         icon('warn'), h('div', null,
           row.problem ? h('p', null, row.problem) : null,
           refused && !row.problem.includes(refused.name)
             ? h('p', null, refusalText(refused)) : null,
+          membership?.refused ? h('p', null, 'Refused the newest document of its groups: '
+            + `${membership.refused.code} ${membership.refused.name}. ${membership.refused.detail}`) : null,
+          membership?.waiting ? h('p', null, `Not in force yet: ${groupsText(membership.waiting)}`) : null,
           agent.waiting ? h('p', null, `Waiting: ${agent.waiting}`) : null)) : null,
       tileList([
         ['State', conditionBadge(row.condition), h('span', null,
@@ -148,7 +151,8 @@ export class AgentPage extends Page {
             : null],
         ['Maps', row.map, agent.maps.some(({ inactive }) => inactive)
             ? `${agent.maps.reduce((sum, { inactive }) => sum + (inactive ?? 0), 0)} entries not in force` : null],
-        ['Groups', row.groups.length ? row.groups.map((group) => `@${group}`).join(' ') : 'none'],
+        ['Groups', row.groups.length ? row.groups.map((group) => `@${group}`).join(' ') : 'none',
+          membership?.revision ? groupsText(membership) : null],
         agent.client && (agent.client.app || agent.client.locale || agent.client.labels.length)
           ? ['Client', [agent.client.app, agent.client.locale].filter(Boolean).join(', ') || 'its labels',
             agent.client.labels.length ? agent.client.labels.join(' ') : null] : null,
@@ -313,6 +317,13 @@ export class AgentPage extends Page {
 /** @param {import('./types.js').RefusedMap} refused */
 function refusalText({ layer, revision, code: number, name, detail }) {
   return `Refused ${layer}${revision === null ? '' : ` rev ${revision}`}: ${number} ${name}. ${detail}`;
+}
+
+/** @param {import('./types.js').GroupsDocument} document */
+function groupsText({ revision, added, removed }) {
+  const names = (/** @type {string[]} */ groups) => groups.map((group) => `@${group}`).join(' ');
+  const changes = [added.length ? `added ${names(added)}` : '', removed.length ? `removed ${names(removed)}` : ''];
+  return `groups rev ${revision}: ${changes.filter(Boolean).join('; ') || 'those of its own settings'}`;
 }
 
 /** @param {import('./types.js').Service[]} services */

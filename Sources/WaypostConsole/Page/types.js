@@ -31,8 +31,13 @@
  *   client: { app: string | null, locale: string | null, labels: string[] } | null,
  *   health: { asOf: number, status: string, checks: Check[], limits: { name: string, value: unknown, text: string }[],
  *     uptime: number, mqtt: string, epoch: number } | null,
- *   log: LogLevel | null, refused: RefusedMap | null, held: unknown[],
+ *   log: LogLevel | null, refused: RefusedMap | null, held: unknown[], membership: Membership | null,
  *   maps: { layer: string, revision: number | null, inactive: number | null, state: string | null }[] }} Agent
+ */
+/**
+ * @typedef {{ revision: number | null, added: string[], removed: string[] }} GroupsDocument
+ * @typedef {GroupsDocument & { own: string[], waiting: GroupsDocument | null,
+ *   refused: { code: number, name: string, detail: string } | null }} Membership
  */
 /**
  * @typedef {{ t: number, kind: string, title: string, detail: string, tone: Tone, ref: string | null,

@@ -10,8 +10,7 @@ extension FleetState {
             return [
                 "asOf": .int(asOf), "found": false, "nearest": .array(nearest.map(JSONValue.string)),
                 "row": .null, "client": .null, "health": .null, "log": .null, "waiting": .null, "maps": [],
-                "refused": .null,
-                "held": [],
+                "refused": .null, "held": [], "membership": .null,
             ]
         }
         return [
@@ -35,6 +34,32 @@ extension FleetState {
             } ?? .null,
             "waiting": .init(member.health?.waitingText), "maps": Self.layersJSON(of: member),
             "refused": Self.json(of: member.mapSummary?.refused), "held": .array(member.health?.held ?? []),
+            "membership": Self.json(of: member.health?.saidGroups, groups[agent]),
+        ]
+    }
+
+    /// What the release role makes of the agent's groups, and how far that has come; null where there is no document.
+    private static func json(of said: SaidGroups?, _ kept: KeptGroups?) -> JSONValue {
+        func texts(_ list: [String]) -> JSONValue {
+            .array(list.prefix(SeenText.groups).map { .string($0.cut(to: SeenText.name)) })
+        }
+        let waiting = kept.flatMap { $0.isWaiting(by: said) ? $0.document : nil }
+        guard said != nil || waiting != nil else { return .null }
+        return [
+            "own": texts(said?.own ?? []), "revision": .init(said?.revision),
+            "added": texts(said?.added ?? []), "removed": texts(said?.removed ?? []),
+            "refused": said?.refused.map { refused in
+                [
+                    "code": .int(Int64(refused.code.number)), "name": .string(refused.code.name),
+                    "detail": .string(refused.detail.cut(to: SeenText.detail)),
+                ]
+            } ?? .null,
+            "waiting": waiting.map { document in
+                [
+                    "revision": .int(document.revision), "added": texts(document.added),
+                    "removed": texts(document.removed),
+                ]
+            } ?? .null,
         ]
     }
 

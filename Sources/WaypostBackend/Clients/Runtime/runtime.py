@@ -928,7 +928,8 @@ class Agent:
         return None if json is None else AgentState._read(self.name, json)
 
     def document(self, name: str) -> Json:
-        """What the broker keeps of it: `health`, `routes`, `contract`, `map/applied`, `navigation`; else None."""
+        """What the broker keeps of it: `health`, with its groups in `membership`, `routes`, `contract`,
+        `map/applied`, `navigation`, and for the release role `groups`; else None."""
         return self.backend._document(self.name, name)
 
 

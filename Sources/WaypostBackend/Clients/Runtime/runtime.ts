@@ -797,7 +797,10 @@ export class Agent {
     return json && readState(this.name, json);
   }
 
-  /** What the broker keeps of it: `health`, `routes`, `contract`, `map/applied`, `navigation`; else undefined. */
+  /**
+   * What the broker keeps of it: `health`, with its groups in `membership`, `routes`, `contract`, `map/applied`,
+   * `navigation`, and for the release role `groups`; else undefined.
+   */
   document(name: string): Promise<JsonObject | undefined> {
     return this.backend.document(this.name, name);
   }
