@@ -88,6 +88,37 @@ import WaypostMessages
         #expect(try await agent.terminate() == 0)
     }
 
+    @Test func `has a document of groups in force once it can be stored, and not before`() async throws {
+        let broker = try await TestBroker.start()
+        defer { broker.end() }
+        let backend = try await Backend(broker: broker.url)
+        let faults = try await FaultLibrary()
+        let agent = try AgentProcess(
+            "k1", broker: broker.url, arguments: ["--demo", "--group", "shop"],
+            environment: faults.environment)
+        try await agent.online()
+        try faults.set(.storeIsFull, to: 1)
+        let refused = try faults[.refusedWrites]
+        try await backend.publish(
+            #"{"type":"groups","rev":1,"add":["lobby"],"remove":["shop"]}"#, to: "waypost/v1/k1/groups",
+            retain: true)
+        // It is not acknowledged, so the broker sends it with each connection.
+        try await eventually("more tries to store it") { try faults[.refusedWrites] > refused + 2 }
+        #expect(try await health(of: agent)["groups"] == ["shop"])
+        try faults.set(.storeIsFull, to: 0)
+        try await eventually("the document to be in force") {
+            try await health(of: agent)["groups"] == ["lobby"]
+        }
+        try await agent.kill()
+        try await broker.stop()
+        let again = try AgentProcess(
+            "k1", broker: broker.url, directory: agent.directory, arguments: ["--demo", "--group", "shop"])
+        try await again.printed("next try in")
+        #expect(try await health(of: again)["groups"] == ["lobby"])
+        try await again.kill()
+        await backend.disconnect()
+    }
+
     private func health(of agent: AgentProcess) async throws -> JSONValue {
         let ending = try await RunningCommand.run(["health", "--local", "--state", agent.directory, "--json"])
         return try JSONValue(parsing: #require(ending.output.first), limits: .trustedFile)

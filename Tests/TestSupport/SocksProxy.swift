@@ -7,13 +7,20 @@ public final class SocksProxy: Sendable {
     public let port: UInt16
     private let process = Mutex<RunningBroker?>(nil)
     private let lines = EventLog<String>()
+    private let words: [String]
 
     /// Starts it and waits until it accepts connections.
     public init(user: String? = nil, password: String? = nil) async throws {
         port = try FreePort.find()
         let login = (user.map { ["-u", $0] } ?? []) + (password.map { ["-P", $0] } ?? [])
-        let words = ["-i", "127.0.0.1", "-p", "\(port)"] + login
-        try process.withLock { [lines] in $0 = try RunningBroker("/usr/bin/microsocks", words, lines) }
+        words = ["-i", "127.0.0.1", "-p", "\(port)"] + login
+        try await start()
+    }
+
+    private func start() async throws {
+        try process.withLock { [lines, words] in
+            $0 = try RunningBroker("/usr/bin/microsocks", words, lines)
+        }
         try await eventually("microsocks to accept connections") { [port] in
             let client = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
             defer { close(client) }
@@ -36,6 +43,20 @@ public final class SocksProxy: Sendable {
 
     /// What it has logged: `client[5] 127.0.0.1: connected to localhost:41883`.
     public var log: [String] { lines.events }
+
+    /// Ends it, with what goes through it, and starts it again on its port.
+    public func restart() async throws {
+        end()
+        try await start()
+    }
+
+    /// Freezes it: the system takes connections for it, and nothing goes through.
+    public func pause() { signal(SIGSTOP) }
+
+    /// Lets it run again.
+    public func resume() { signal(SIGCONT) }
+
+    private func signal(_ number: Int32) { process.withLock { _ = $0.map { kill($0.pid, number) } } }
 
     /// Ends it, and with it what goes through it.
     public func end() {

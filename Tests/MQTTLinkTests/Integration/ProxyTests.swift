@@ -76,6 +76,49 @@ struct ProxyTests {
         }
     }
 
+    @Test func `one that ends in the middle is come back to, and what was under way gets its receipt`()
+        async throws
+    {
+        let broker = try await TestBroker.start()
+        defer { broker.end() }
+        let proxy = try await SocksProxy()
+        try await withLink(try configuration("mqtt://localhost:\(broker.port)", proxy.url)) {
+            link, recorder in
+            try await recorder.connected()
+            // It takes what is sent, and passes nothing on.
+            proxy.pause()
+            link.publish((0..<300).map { OutgoingMessage($0, "a", String(repeating: "x", count: 500)) })
+            try await proxy.restart()
+            let connection = try await recorder.connected(times: 2)
+            #expect(connection.sessionPresent)
+            try await recorder.settled(300)
+            link.publish([OutgoingMessage(300, "a", "again")])
+            try await recorder.settled(301)
+        }
+    }
+
+    @Test func `one that hangs is given up at the deadline, and in a connection after a keepalive`()
+        async throws
+    {
+        let broker = try await TestBroker.start()
+        defer { broker.end() }
+        let proxy = try await SocksProxy()
+        let settings = try configuration("mqtt://localhost:\(broker.port)", proxy.url) {
+            ($0.keepAlive, $0.connectTimeout) = (.seconds(5), .milliseconds(500))
+        }
+        try await withLink(settings) { _, recorder in
+            try await recorder.connected()
+            proxy.pause()
+            let lost = try await recorder.disconnected()
+            #expect(lost.cause == .keepAlive, "\(lost)")
+            // Then it takes the connection, and says nothing.
+            let late = try await recorder.disconnected(times: 2)
+            #expect(late.cause == .timedOut, "\(late)")
+            proxy.resume()
+            try await recorder.connectedAgain()
+        }
+    }
+
     @Test func `TLS goes through it to the broker, whose name is checked`() async throws {
         let certificates = try await offThePool { try TestCertificates() }
         defer { certificates.remove() }
