@@ -125,7 +125,7 @@ struct GroupsRequest {
                 return groups
             }
             // The same versions lack both.
-            if let health = kept.health, health.limits["commandLife"] == nil {
+            if let health = kept.health, !health.limits.isEmpty, health.limits["commandLife"] == nil {
                 throw BackendError(
                     .noReply,
                     "no reply: \(agent) is of version \(health.version), which reads no document of its groups; the broker keeps it until the agent is updated"
