@@ -136,14 +136,15 @@ extension LinkLoop {
             subscriptions.removeAll { $0.filter == subscription.filter }
             subscriptions.append(subscription)
         }
-        guard state.isOnline else { return reply(nil) }
+        // What a session had waiting may come, and change what is wanted, before the connection's own are answered.
+        guard state.isConnected else { return reply(nil) }
         begin(SubscribeRound(wanted), wanted, reply: reply)
     }
 
     /// Gives up filters, now and for later connects.
     func unsubscribe(_ filters: [String]) {
         subscriptions.removeAll { filters.contains($0.filter) }
-        guard state.isOnline else { return }
+        guard state.isConnected else { return }
         for filter in filters { handle?.unsubscribe(filter) }
     }
 

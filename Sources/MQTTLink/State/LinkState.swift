@@ -106,6 +106,8 @@ struct LinkState: Sendable {
     // MARK: What can be asked
 
     var isOnline: Bool { if case .online = phase { true } else { false } }
+    /// Whether the broker takes subscriptions: it has accepted the connection, which it may not be in use for yet.
+    var isConnected: Bool { if case .subscribing = phase { true } else { isOnline } }
     var isStopped: Bool { phase == .stopped }
 
     /// When `timePassed` wants to be called.

@@ -18,7 +18,9 @@ final class MemoryLoop {
     private var line = 0
     private var isOnline = false
     private var isSessionPresent = false
-    /// How many subscriptions of the configuration the broker has not answered.
+    /// Those of each connection: what the configuration says, and what was subscribed later.
+    private var subscriptions: [Subscription]
+    /// How many of them the broker has not answered.
     private var unanswered = 0
     /// Published at QoS 1 and not acknowledged, in order.
     private var underWay: [OutgoingMessage] = []
@@ -36,6 +38,7 @@ final class MemoryLoop {
         precondition(!link.configuration.brokers.isEmpty, "a link needs a broker")
         (self.link, url) = (link, link.configuration.brokers[0])
         longestPause = link.configuration.reconnect.first
+        subscriptions = link.configuration.subscriptions
     }
 
     private var delegate: any MQTTLinkDelegate { link.delegate }
@@ -132,10 +135,10 @@ final class MemoryLoop {
             message.qos = 0
             send(.publishes(message))
         }
-        for subscription in configuration.subscriptions {
+        for subscription in subscriptions {
             send(.subscribes(subscription.filter, .init(subscription)))
         }
-        unanswered = configuration.subscriptions.count
+        unanswered = subscriptions.count
     }
 
     private func arrived(_ effect: BrokerModel.Effect) {
@@ -169,7 +172,7 @@ final class MemoryLoop {
         delegate.linkDidConnect(
             Connection(
                 broker: url, version: .v5, sessionPresent: isSessionPresent,
-                subscriptions: link.configuration.subscriptions.map {
+                subscriptions: subscriptions.map {
                     SubscriptionResult(subscription: $0, answer: .granted)
                 }, receiveMaximum: 1_000))
     }
@@ -210,15 +213,16 @@ final class MemoryLoop {
 
     private func perform(_ command: MemoryLink.Command) {
         switch command {
-        case .subscribe(let subscriptions, let promise):
-            guard isOnline, !subscriptions.isEmpty else { return promise.fulfill(nil) }
-            for subscription in subscriptions {
-                send(.subscribes(subscription.filter, .init(subscription)))
-            }
-            let results = subscriptions.map { SubscriptionResult(subscription: $0, answer: .granted) }
-            questions.append(Question(open: subscriptions.count, results: results, promise: promise))
+        case .subscribe(let wanted, let promise):
+            subscriptions.removeAll { known in wanted.contains { $0.filter == known.filter } }
+            subscriptions += wanted
+            guard line != 0, !wanted.isEmpty else { return promise.fulfill(nil) }
+            for subscription in wanted { send(.subscribes(subscription.filter, .init(subscription))) }
+            let results = wanted.map { SubscriptionResult(subscription: $0, answer: .granted) }
+            questions.append(Question(open: wanted.count, results: results, promise: promise))
         case .unsubscribe(let filters):
-            for filter in filters where isOnline { send(.unsubscribes(filter)) }
+            subscriptions.removeAll { filters.contains($0.filter) }
+            for filter in filters where line != 0 { send(.unsubscribes(filter)) }
         case .stop(let goodbyes): self.goodbyes = goodbyes
         case .cut: drop(.network(code: 104, text: "Connection reset by peer"))
         case .dies:

@@ -192,6 +192,32 @@ struct BrokerListTests {
         }
     }
 
+    @Test func `what is wanted while the subscriptions of a connection are open holds on that connection`()
+        async throws
+    {
+        let broker = try FakeBroker { connection in
+            let version = try connection.accept(sessionPresent: true)
+            let first = try connection.readPacket()
+            try connection.suback(1, version: version)
+            let last = try connection.readPacket()
+            #expect(last.type == 10)
+            try connection.send(type: 9, Array(first.body[0..<2]) + (version == 5 ? [0] : []) + [1])
+            try connection.behave(version: version)
+        }
+        defer { broker.end() }
+        let configuration = try configuration([broker.url], subscriptions: [Subscription("early")])
+        try await withLink(configuration) { link, recorder async throws in
+            try await broker.log.wait(for: "the first SUBSCRIBE") {
+                $0.contains { if case .packet(1, let packet) = $0 { packet.type == 8 } else { false } }
+            }
+            let answers = try await link.subscribe([Subscription("late")])
+            #expect(answers?.map(\.isGranted) == [true])
+            #expect(recorder.connections.isEmpty)
+            link.unsubscribe(["early"])
+            try await recorder.connected()
+        }
+    }
+
     @Test func `each attempt gets a will for its version`() async throws {
         let broker = try FakeBroker { connection in
             let connect = try connection.readPacket()
