@@ -61,11 +61,10 @@ extension CommandExecutor.Connections {
         clockMonitor: ClockMonitor, local: LocalCommands, spans: CommandSpans?
     ) {
         self.init(
-            commit: { step, job in
+            commit: { step, job throws(Failure) in
                 guard job.isLocal else { return await journal.commit(step, of: job) }
-                let isStored = await local.commit(step, job.sequence)
-                if !isStored { spans?.replied(job.sequence) }
-                return isStored
+                try await local.commit(step, job.sequence)
+                return true
             },
             end: { commands, isFree in
                 let commands = commands.map(redaction.masked)

@@ -120,18 +120,24 @@ final class LocalCommands: Sendable {
         }
     }
 
-    /// Stores a step of a command where that is needed; false when its handler must not run.
-    func commit(_ step: InboxStep, _ sequence: Int64) async -> Bool {
-        await withCheckedContinuation { continuation in
-            AgentThreads.start { continuation.resume(returning: self.begins(step, sequence)) }
+    /// Stores a step of a command where that is needed.
+    ///
+    /// - Throws: ``Failure`` when it can't be stored: its handler must not run, and it ends with that.
+    func commit(_ step: InboxStep, _ sequence: Int64) async throws(Failure) {
+        let begun = await withCheckedContinuation { continuation in
+            AgentThreads.start {
+                continuation.resume(
+                    returning: Result { () throws(Failure) in try self.begins(step, sequence) })
+            }
         }
+        try begun.get()
     }
 
-    /// A handler is about to run; false when it must not, and the command is answered then.
-    private func begins(_ step: InboxStep, _ sequence: Int64) -> Bool {
+    /// A handler is about to run.
+    private func begins(_ step: InboxStep, _ sequence: Int64) throws(Failure) {
         guard case .started = step,
             let command = state.withLock({ $0.entries[sequence]?.command })
-        else { return true }
+        else { return }
         let now = clock.wall()
         do throws(StoreError) {
             try connections.commit { transaction in
@@ -139,15 +145,9 @@ final class LocalCommands: Sendable {
                 try transaction.step(sequence, step, at: now)
             }
         } catch {
-            ledger.notCommitted([sequence])
-            let failure = Failure(.disk, "its start can't be stored: \(error)")
-            if let entry = state.withLock({ $0.entries.removeValue(forKey: sequence) }) {
-                entry.answer(Reply(id: entry.id, code: failure.code, at: now, detail: failure.detail))
-            }
-            return false
+            throw Failure(.disk, "its start can't be stored: \(error)")
         }
         state.withLock { $0.entries[sequence]?.isStored = true }
-        return true
     }
 
     /// Commands have ended, some of them perhaps of the run before.

@@ -80,6 +80,22 @@ import WaypostMessages
         try await second.close()
     }
 
+    // Its lane waited for it, for ever, and so did who asked again.
+    @Test func `whose start can't be stored ends with that, and its lane goes on`() async throws {
+        let harness = try await AgentHarness(router: router())
+        let named = #"{"id":"l1","type":"open","url":"a://do/1"}"#
+        let directory = harness.agent.configuration.stateDirectory
+        try FileManager.default.moveItem(atPath: directory, toPath: directory + "-away")
+        let refused = try await run(named, harness)
+        #expect(refused.code == .disk && refused.detail?.hasPrefix("its start can't be stored") == true)
+        try FileManager.default.moveItem(atPath: directory + "-away", toPath: directory)
+        #expect(ran.withLock(\.self) == [] && harness.agent.executor.waiting == 0)
+        #expect(try await run(named, harness).result["value"] == 7)
+        #expect(try await run(named, harness).isDuplicate)
+        #expect(ran.withLock(\.self) == ["1 of local"])
+        try await harness.close()
+    }
+
     @Test func `is no command of a client of the broker that takes its name`() async throws {
         let harness = try await AgentHarness(router: router())
         harness.receive(#"{"id":"x1","type":"open","url":"a://do/1"}"#, on: "waypost/v1/k1/cmd/local")

@@ -13,7 +13,9 @@ final class CommandExecutor: Sendable {
     /// What the executor calls; connected by the agent.
     struct Connections: Sendable {
         /// Commits a step of a command; false when the agent stops before that.
-        var commit: @Sendable (InboxStep, CommandJob) async -> Bool
+        ///
+        /// Only a start is refused: then the command ends with the failure.
+        var commit: @Sendable (InboxStep, CommandJob) async throws(Failure) -> Bool
         /// Commits results; `isFree` when the calling thread has nothing else to do.
         var end: @Sendable ([EndedCommand], _ isFree: Bool) -> Void
         /// Returns when all that ended is on disk; false when the agent stops before that.
@@ -291,7 +293,7 @@ final class CommandExecutor: Sendable {
             act(on: actions)
             throw CancellationError()
         case .commit(let step):
-            guard await connections.commit(step, job) else {
+            guard try await connections.commit(step, job) else {
                 _ = state.withLock { $0.leftOnDisk.insert(job.sequence) }
                 throw StepNotCommitted()
             }
@@ -303,10 +305,14 @@ final class CommandExecutor: Sendable {
         }
     }
 
+    private func commit(_ step: InboxStep, _ job: CommandJob) async -> Bool {
+        (try? await connections.commit(step, job)) ?? false
+    }
+
     /// Its lane goes on only when it is on disk that the command is held.
     private func commitHeld(_ job: CommandJob) {
         AgentThreads.start { [self] in
-            guard await connections.commit(.held, job) else { return }
+            guard await commit(.held, job) else { return }
             let now = clock.monotonic()
             act(on: change { $0.queues.heldCommitted(job.sequence, at: now) })
         }
@@ -447,7 +453,7 @@ final class CommandExecutor: Sendable {
     private func commitDue(_ jobs: [CommandJob]) {
         AgentThreads.start { [self] in
             for job in jobs {
-                guard await connections.commit(.due, job) else { return }
+                guard await commit(.due, job) else { return }
                 FaultPoint.afterDue.reached()
                 let (wall, now) = (clock.wall(), clock.monotonic())
                 act(on: change { $0.isStopping ? [] : $0.queues.dueCommitted(job.sequence, at: wall, now) })
@@ -459,7 +465,7 @@ final class CommandExecutor: Sendable {
 
     private func commitPutOff(_ job: CommandJob) {
         AgentThreads.start { [self] in
-            guard await connections.commit(.scheduled, job) else { return }
+            guard await commit(.scheduled, job) else { return }
             change { $0.queues.putOffCommitted(job.sequence) }
             lookAtClock()
         }
