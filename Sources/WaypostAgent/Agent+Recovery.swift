@@ -202,6 +202,9 @@ extension Agent {
             let command = try Command(
                 id: record.id, fields: payload.fields, arrival: record.received,
                 keptFor: Command.longestLifetime)
+            if let refusal = intake.reader.refusal(of: command, stored: record.expires, at: record.received) {
+                throw refusal
+            }
             var header = CommandHeader(command)
             header.expires = record.expires
             return (header, command.operation.runsInLane ? nil : command.operation)

@@ -46,4 +46,32 @@ import WaypostMessages
         store.withLock { $0 = nil }
         try await harness.close()
     }
+
+    // It ended as expired, which a sender does not send again.
+    @Test(arguments: [
+        ("", Code.clock), (#","after":\#(TurnedClock.start + 60_000)"#, .clock),
+        (#","at":\#(TurnedClock.start + 60_000)"#, .clockSkew),
+        (#","window":"02:00-03:00 utc""#, .badField),
+    ])
+    func `what was refused when it came ends as refused, as long as nobody was told`(
+        field: String, code: Code
+    ) async throws {
+        let directory = NSTemporaryDirectory() + "waypost-refused-\(UUID().uuidString)"
+        let start = TurnedClock.start
+        do {
+            let store = try Store(directory: directory)
+            defer { store.close() }
+            let text = #"{"id":"c1","type":"open","url":"a://look","exp":\#(start + 3_600_000)\#(field)}"#
+            try store.commit { transaction in
+                _ = try transaction.receive(
+                    NewCommand(
+                        sequence: 1, topic: "waypost/v1/k1/cmd/me", id: "c1",
+                        digest: SHA256.digest(of: Array(text.utf8)), payload: Array(text.utf8),
+                        received: start, expires: start, keepUntil: .max / 4))
+            }
+        }
+        let harness = try await AgentHarness(directory: directory)
+        #expect(try await harness.reply(to: "c1").code == code)
+        try await harness.close()
+    }
 }

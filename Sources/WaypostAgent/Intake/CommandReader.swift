@@ -108,6 +108,25 @@ struct CommandReader: Sendable {
         return opening
     }
 
+    /// Why a command was refused when it came, of which all can be read; nil for one that was not.
+    ///
+    /// The agent ended before it could say so. What is refused is stored without any time in which it might begin.
+    ///
+    /// - Parameters:
+    ///   - expires: As it was stored.
+    ///   - received: The clock when it came.
+    func refusal(of command: Command, stored expires: Int64, at received: Int64) -> Failure? {
+        guard expires <= received, command.expires > expires else { return nil }
+        do throws(Failure) {
+            try check(command, at: received, isClockCorrect: true)
+            _ = try opening(of: command, at: received)
+            try check(command, at: received, isClockCorrect: false)
+            return nil
+        } catch {
+            return error
+        }
+    }
+
     private func check(_ command: Command, at now: Int64, isClockCorrect: Bool) throws(Failure) {
         guard isClockCorrect || !command.hasAbsoluteExpiry && command.schedule == nil else {
             // A signature holds only until a time.

@@ -48,7 +48,7 @@ final class Intake: Sendable {
     let groups: AgentGroups
     let topics: Topics
     let limits: AgentLimits
-    private let reader: CommandReader
+    let reader: CommandReader
     let clock: AgentClock
     private let clockMonitor: ClockMonitor
     let store: Store
