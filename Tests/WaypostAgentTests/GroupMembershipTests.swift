@@ -63,6 +63,25 @@ import Waypost
         #expect(try !groups.take(document(2, add: ["eu"])) && groups.said?.refused == nil)
     }
 
+    @Test func `where keys are trusted, only what is signed as such a document counts`() throws {
+        let key = try SigningKey(text: Base64.encode([UInt8](repeating: 7, count: 32)))
+        let trusted = TrustedKeys([("release", key.verifyingKey)], threshold: 1)
+        var groups = GroupMembership(
+            own: ["lobby"], of: "k1", isFixed: false, trusted: trusted, limits: .protocolDefaults)
+        func signed(as type: String) -> [UInt8] {
+            var envelope = SignedEnvelope(payloadType: type, payload: document(1, add: ["eu"]))
+            let isSigned = envelope.sign(with: key, id: "release")
+            #expect(isSigned)
+            return envelope.encoded()
+        }
+        for type in [SignedEnvelope.mapType, SignedEnvelope.commandType, "application/json"] {
+            let failure = #expect(throws: Failure.self) { _ = try groups.take(signed(as: type)) }
+            #expect(failure?.code == .badField && failure?.detail.contains("payloadType") == true)
+        }
+        #expect(throws: Failure.self) { _ = try groups.take(document(1, add: ["eu"])) }
+        #expect(try groups.take(signed(as: SignedEnvelope.groupsType)) && groups.groups == ["lobby", "eu"])
+    }
+
     @Test func `thirty-two names are taken, and one more is not`() throws {
         var groups = membership()
         let names = (1...GroupsDocument.maximumNames).map { "g\($0)" }

@@ -37,7 +37,10 @@ package struct GroupsDocument: Sendable, Hashable {
                 "a document of groups has at most \(Self.maximumBytes) bytes; found \(bytes.count)")
         }
         let (json, _) = try MapDocument.unwrap(
-            bytes, MapDocument.Rules(maximumBytes: Self.maximumBytes, limits: limits, trusted: trusted))
+            bytes,
+            MapDocument.Rules(
+                maximumBytes: Self.maximumBytes, limits: limits, trusted: trusted,
+                type: SignedEnvelope.groupsType))
         let fields = Fields(of: json)
         guard fields.other == nil, try fields.text("type") == "groups" else {
             throw Failure(.badField, "type must be groups on this topic")

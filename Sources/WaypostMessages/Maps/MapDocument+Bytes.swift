@@ -7,12 +7,15 @@ extension MapDocument {
         package var maximumBytes: Int
         package var limits: JSONLimits
         package var trusted: TrustedKeys
+        /// What a signed one must be of; nil for all but a command.
+        package var type: String?
 
-        package init(maximumBytes: Int, limits: JSONLimits, trusted: TrustedKeys) {
+        package init(maximumBytes: Int, limits: JSONLimits, trusted: TrustedKeys, type: String? = nil) {
             self.maximumBytes = maximumBytes
             self.limits = limits
             self.limits.maximumBytes = maximumBytes
             self.trusted = trusted
+            self.type = type
         }
     }
 
@@ -63,6 +66,9 @@ extension MapDocument {
         let envelope = try SignedEnvelope(outer)
         guard envelope.payloadType != SignedEnvelope.commandType else {
             throw Failure(.badField, "payloadType is that of a command, not of a document")
+        }
+        if let type = rules.type, envelope.payloadType != type {
+            throw Failure(.badField, "payloadType must be \(type) on this topic")
         }
         let signers = try rules.trusted.check(envelope)
         return (try parse(envelope.payload, rules.limits), signers)
