@@ -108,6 +108,9 @@ struct BrokerModel {
         fileprivate var lastID: UInt64 = 0
 
         init(now: Int64 = 0) { self.now = now }
+
+        /// What a client's session is subscribed to, in order.
+        func filters(of client: Client) -> [String] { sessions[client]?.filters.keys.sorted() ?? [] }
     }
 
     let traits: Traits

@@ -16,6 +16,10 @@ final class AgentHistory: Sendable {
         case doesNotStop
         case notRetained([String])
         case leftOver([String])
+        case noGroups(String)
+        case unreached([String])
+        case subscribed([String])
+        case unanswered(String, Int)
 
         var description: String {
             switch self {
@@ -26,24 +30,34 @@ final class AgentHistory: Sendable {
             case .doesNotStop: "law 8: the agent does not stop"
             case .notRetained(let topics): "rest: the broker has nothing at \(topics)"
             case .leftOver(let what): "rest: the agent keeps for nobody: \(what)"
+            case .noGroups(let text): "law 5: the newest document of groups is not in force: \(text)"
+            case .unreached(let groups): "rest: no command of \(groups) reaches the agent, which is in them"
+            case .subscribed(let filters): "rest: the broker has other filters of the agent: \(filters)"
+            case .unanswered(let id, let times): "law 3: \(id) of its machine was answered \(times) times"
             }
         }
     }
 
-    private let scheduler: SeededScheduler
+    let scheduler: SeededScheduler
     private let disk: WorldDisk
-    private let life: Life
-    private let broker: MemoryBroker
+    let life: Life
+    let broker: MemoryBroker
     /// Nil where nothing is signed.
     private let signer: Signer?
-    private let people: Guarded<People>
+    let people: Guarded<People>
+    /// The start before this one: until this one says that it is there, its program opens pages without any map.
+    let lastBoot: String
     /// A law that a handler saw broken.
     private let breach = Guarded<People.Breach?>(nil)
     private let link = Guarded<MemoryLink?>(nil)
+    let program = Guarded<(app: WorldApp, router: Router)?>(nil)
+    /// How often what the machine's own programs asked was answered.
+    let answers = Guarded<[(id: String, times: Int)]>([])
 
     init(_ scheduler: SeededScheduler, _ disk: WorldDisk, _ life: Life) {
         (self.scheduler, self.disk, self.life) = (scheduler, disk, life)
         people = Guarded(life.people)
+        lastBoot = life.people.boot
         broker = MemoryBroker(life.broker, life.traits.broker)
         signer = life.traits.isSigned ? Signer("release", 7) : nil
     }
@@ -57,24 +71,27 @@ final class AgentHistory: Sendable {
         broker.start()
         let sender = WorldClient(
             "me", at: broker,
-            ["reply/me", "state", "map/applied"].map { "waypost/v1/k1/\($0)" })
+            ["reply/me", "state", "map/applied", "health"].map { "waypost/v1/k1/\($0)" })
         let agent = try start()
         let ended = Monitor(false)
         Task(executorPreference: AgentThreads.pool) { [scheduler] in
             do { try await agent.run() } catch { scheduler.note("\(error)") }
             ended.withLock { ($0 = true, wakes: true) }
         }
-        for deed in deeds.atStart() { try perform(deed, sender) }
+        for deed in deeds.atStart() { try perform(deed, agent, sender) }
         // What is sent before its session is there, no broker keeps for it.
         try take(from: sender, for: .seconds(60)) { $0.isOnline }
         guard people.withLock(\.isOnline) else { throw Breach.notOnline }
         sendAgain(to: sender)
         for _ in 0..<count {
-            for deed in people.withLock({ deeds.next(&$0) }) { try perform(deed, sender) }
+            for deed in people.withLock({ [clock = scheduler.clock] in deeds.next(&$0, at: clock) }) {
+                try perform(deed, agent, sender)
+            }
         }
         heal()
         if isLast {
-            try comeToRest(sender)
+            try comeToRest(agent, sender)
+            try reachGroups(&deeds, sender)
         } else {
             try take(from: sender, for: .milliseconds(drawn(0...3_000))) { _ in false }
         }
@@ -84,6 +101,9 @@ final class AgentHistory: Sendable {
             ended || isTimeUp ? .end(ended) : .wait(until: limit)
         }
         guard hasEnded else { throw Breach.doesNotStop }
+        for answer in answers.withLock(\.self) where answer.times != 1 {
+            throw Breach.unanswered(answer.id, answer.times)
+        }
         if let breach = breach.withLock({ $0 }) { throw breach }
     }
 
@@ -98,8 +118,10 @@ final class AgentHistory: Sendable {
         do {
             let url = try BrokerURL("mqtt://127.0.0.1:1883") as BrokerURL
             var configuration = AgentConfiguration(
-                agent: "k1", groups: ["fleet"], stateDirectory: "state",
+                agent: "k1", stateDirectory: "state",
                 link: MQTTLinkConfiguration(brokers: [url], clientID: "k1"))
+            configuration.groups = SentGroups.own
+            configuration.keepsOwnGroups = life.traits.keepsOwnGroups
             configuration.durability = life.traits.isDurable ? .full : .off
             configuration.limits.handlerDeadline = .seconds(20)
             if let signer {
@@ -107,7 +129,9 @@ final class AgentHistory: Sendable {
                 configuration.trust.coversCommands = true
             }
             let router = Router()
-            try WorldApp(ran: { [self] in ran($0) }, ends: { [self] in ends($0) }).register(on: router)
+            let app = WorldApp(observers)
+            try app.register(on: router)
+            program.withLock { $0 = (app, router) }
             return try Agent(
                 configuration, router: router,
                 logger: Logger(label: "world") { _ in SwiftLogNoOpLogHandler() },
@@ -123,29 +147,43 @@ final class AgentHistory: Sendable {
         }
     }
 
+    private var observers: WorldApp.Observers {
+        WorldApp.Observers(
+            ran: { [self] in ran($0) },
+            begins: { [self] number in
+                sees { people throws(People.Breach) in try people.begins(number, at: scheduler.clock) }
+            }, ends: { [self] in ends($0) },
+            enters: { [self] name, entry in
+                sees { people throws(People.Breach) in
+                    try people.layers[name == "agent" ? 0 : 1].enters(entry)
+                }
+            })
+    }
+
     private func ran(_ number: Int) {
         scheduler.note("runs \(number)")
+        sees { people throws(People.Breach) in try people.runs(number, at: scheduler.clock) }
+    }
+
+    /// Something of the agent's program sees what is so.
+    func sees(_ look: (inout People) throws(People.Breach) -> Void) {
         do {
-            try people.withLock { people throws(People.Breach) in try people.runs(number) }
+            try people.withLock { people throws(People.Breach) in try look(&people) }
         } catch {
-            breach.withLock { $0 = error }
+            breach.withLock { $0 = $0 ?? error }
         }
     }
 
     /// What may be repeated ends the machine each time, as long as it starts again.
     private func ends(_ number: Int) {
         scheduler.note("ends with \(number)")
-        do {
-            try people.withLock { people throws(People.Breach) in try people.ends(number) }
-        } catch {
-            breach.withLock { $0 = error }
-        }
+        sees { people throws(People.Breach) in try people.ends(number) }
         if life.mayEnd { scheduler.crash() }
     }
 
     // MARK: People
 
-    private func publish(
+    func publish(
         _ payload: String, on topic: String, as id: String, _ sender: WorldClient, retain: Bool = false
     ) {
         people.withLock { $0.isSent(id, copies: life.traits.deliversTwice ? 2 : 1) }
@@ -153,25 +191,32 @@ final class AgentHistory: Sendable {
     }
 
     /// What the broker does not have, or the agent has not accepted.
-    private func sendAgain(to sender: WorldClient) {
+    func sendAgain(to sender: WorldClient) {
         for (id, payload) in people.withLock(\.unsent) { publish(payload, on: "k1/cmd/me", as: id, sender) }
     }
 
     /// The newest map where it is not in force, and is perhaps not at the broker any more.
-    private func sendMapsAgain(to sender: WorldClient) {
+    func sendMapsAgain(to sender: WorldClient) {
         for maps in people.withLock(\.waiting) {
             guard let document = maps.documents[maps.newest] else { continue }
             publish(document, on: "\(maps.audience)/map", as: "", sender, retain: true)
         }
+        guard let document = people.withLock(\.groups.waiting) else { return }
+        publish(document, on: "k1/groups", as: "", sender, retain: true)
     }
 
-    private func perform(_ deed: Deeds.Deed, _ sender: WorldClient) throws {
+    private func perform(_ deed: Deeds.Deed, _ agent: Agent, _ sender: WorldClient) throws {
         switch deed {
         case .command(let id, let payload, let times):
+            scheduler.note("sent \(times) times \(payload)")
             for _ in 0..<times { publish(payload, on: "k1/cmd/me", as: id, sender) }
         case .letter(let topic, let payload, let retain):
             scheduler.note("sent \(topic) \(payload)")
             publish(payload, on: topic, as: "", sender, retain: retain)
+        case .locally(let id, let payload): ask(agent, id, payload)
+        case .asksItself(let probe, let layer, let number):
+            program.withLock(\.self).map { ask($0.router, probe, layer, number) }
+        case .rings: program.withLock(\.self)?.app.ring()
         case .pause(let time): try take(from: sender, for: .milliseconds(time)) { _ in false }
         case .heals: heal()
         case .fault(let part, let size):
@@ -182,10 +227,15 @@ final class AgentHistory: Sendable {
             case .broker: broker.restart(isKilled: size > 0)
             case .sync: disk.failSyncs(true)
             case .full: disk.limit(Int(size))
-            case .clock: scheduler.setClock(off: size)
-            case .power, .maps, .forged, .rollouts, .backend: break
+            case .clock: setClock(off: size)
+            case .power, .maps, .forged, .rollouts, .backend, .scheduled, .groups, .locally: break
             }
         }
+    }
+
+    func setClock(off error: Int64) {
+        people.withLock { [clock = scheduler.clock] in $0.clockIsSet(at: clock, to: error) }
+        scheduler.setClock(off: error)
     }
 
     private func heal() {
@@ -193,42 +243,14 @@ final class AgentHistory: Sendable {
         disk.limit(nil)
     }
 
-    /// Nothing fails any more: each command gets its result, and each newest map comes in force.
-    private func comeToRest(_ sender: WorldClient) throws {
-        for round in 1...90 where !people.withLock(\.isAtRest) {
-            sendMapsAgain(to: sender)
-            try take(from: sender, for: .seconds(10)) { $0.isAtRest }
-            // What no broker has any more, nobody but its sender can bring back.
-            if !life.traits.broker.persists, round.isMultiple(of: 3) { people.withLock { $0.brokerForgot() } }
-            sendAgain(to: sender)
-        }
-        let (open, waiting) = people.withLock { ($0.open, $0.waiting.map(\.layer)) }
-        guard open.isEmpty else { throw Breach.noResult(open) }
-        guard waiting.isEmpty else { throw Breach.noMap(waiting) }
-    }
-
-    /// What the broker must have of an agent that came to rest.
-    func checkRetained() throws {
-        let missing = ["state", "health", "map/applied", "routes", "contract"].filter {
-            broker.kept.retained["waypost/v1/k1/\($0)"] == nil
-        }
-        guard missing.isEmpty else { throw Breach.notRetained(missing) }
-    }
-
-    /// What an agent that came to rest and stopped may not keep.
-    func checkRemains() throws {
-        let remains = WorldStore.remains(in: "state")
-        guard remains.isEmpty else { throw Breach.leftOver(remains) }
-    }
-
-    private func take(
+    func take(
         from sender: WorldClient, for time: Duration, unless isEnough: (People) -> Bool
     ) throws {
         try sender.take(
             until: MonotonicTime.after(time), unless: { people.withLock { isEnough($0) } }
         ) { event in
             switch event {
-            case .message(let delivery): try people.withLock { try $0.heard(delivery) }
+            case .message(let delivery): try people.withLock { try $0.heard(delivery, at: scheduler.clock) }
             case .published(let id): people.withLock { $0.brokerHas(id) }
             case .connected(let isNew):
                 if isNew { people.withLock { $0.brokerForgot() } }

@@ -11,6 +11,10 @@ enum FleetDeed {
     /// A keeper of the newest map begins its work.
     case keeper(backend: Int)
     case patch(backend: Int, agent: Int)
+    /// One that the agent is to be in besides its own, or not any more.
+    case group(backend: Int, agent: Int, name: String, joins: Bool)
+    /// Both backends at once: one adds a group, and the other removes one.
+    case groups(agent: Int, joins: String, leaves: String)
     /// Of a map that is good or not, as a program or a command does it.
     case rollOut(backend: Int, isGood: Bool, isCommand: Bool)
     case steer(backend: Int, Order)
@@ -32,7 +36,8 @@ enum FleetDeed {
         let agent = Int.random(in: 0..<traits.agents, using: &draws)
         let backend = Int.random(in: 0...1, using: &draws)
         let (size, coin) = (Int64.random(in: 0...20_000, using: &draws), Bool.random(using: &draws))
-        switch Int.random(in: 0...39, using: &draws) {
+        let name = size.isMultiple(of: 3) ? "night" : "day"
+        switch Int.random(in: 0...43, using: &draws) {
         case 0...3: self = .map(backend: backend)
         case 4: self = coin ? .undo(backend: backend) : .keeper(backend: backend)
         case 5: self = .patch(backend: backend, agent: agent)
@@ -55,6 +60,8 @@ enum FleetDeed {
         case 27: self = .full(agent: agent, bytes: 4_096 + Int(size) * 20)
         case 28, 29: self = .heals
         case 30...32: self = .pause(2 * size)
+        case 40, 41: self = .group(backend: backend, agent: agent, name: name, joins: coin)
+        case 42: self = .groups(agent: agent, joins: coin ? "day" : "night", leaves: name)
         default: self = .opens(1 + Int(size % 3))
         }
     }
@@ -64,6 +71,7 @@ enum FleetDeed {
         switch self {
         case .opens, .heals, .pause: nil
         case .map, .undo, .patch, .keeper: .maps
+        case .group, .groups: .groups
         case .rollOut, .steer, .steerBoth: .rollouts
         case .killAgent, .restartAgent: .power
         case .killBackend: .backend

@@ -35,9 +35,11 @@ extension FleetHistory {
         }
     }
 
-    /// False when it is not so within an hour.
-    private func wait(_ sender: WorldClient, until isSo: () -> Bool) throws -> Bool {
-        let limit = MonotonicTime.after(.seconds(3_600))
+    /// False when it is not so by then, in an hour unless given.
+    private func wait(
+        _ sender: WorldClient, _ time: Duration = .seconds(3_600), until isSo: () -> Bool
+    ) throws -> Bool {
+        let limit = MonotonicTime.after(time)
         while !isSo(), MonotonicTime.now < limit { try take(from: sender, for: .seconds(1)) { _ in isSo() } }
         return isSo()
     }
@@ -71,7 +73,11 @@ extension FleetHistory {
                 try await run.backend.group(FleetTruth.group).rolloutStatus().map { "\($0.state)" } ?? "none"
             }
             last = status ?? "its status can't be read"
-            if ["none", "done", "taken-back"].contains(last) { return }
+            if ["none", "done", "taken-back"].contains(last) {
+                // Who is about to roll out has perhaps not begun yet.
+                if try wait(sender, .seconds(120), until: { backends.allSatisfy(\.open.isEmpty) }) { return }
+                continue
+            }
             _ = try result("end of the roll-out", sender) { [options] run in
                 let group = run.backend.group(FleetTruth.group)
                 return round < 4
@@ -89,11 +95,12 @@ extension FleetHistory {
                     map(), allowing: [.unchecked, .inactive, .older])
                 return "\(answers.values.filter(\.isApplied).count) have it"
             }
-            try take(from: sender, for: .seconds(120)) { $0.waiting.isEmpty && $0.offline.isEmpty }
-            if truth.withLock({ $0.waiting.isEmpty && $0.offline.isEmpty }) { return }
+            try take(from: sender, for: .seconds(120)) { $0.isAtRest }
+            if truth.withLock(\.isAtRest) { return }
         }
-        let (waiting, offline) = truth.withLock { ($0.waiting, $0.offline) }
+        let (waiting, offline, outside) = truth.withLock { ($0.waiting, $0.offline, $0.outside) }
         guard offline.isEmpty else { throw Breach.notOnline(offline) }
+        guard outside.isEmpty else { throw Breach.noGroups(outside) }
         throw Breach.noMap(waiting)
     }
 

@@ -14,6 +14,7 @@ final class FleetHistory: Sendable {
         case callWithoutEnd(String)
         case rolloutWithoutEnd(String)
         case noMap([String])
+        case noGroups([String])
         case notOnline([String])
         case shownWrong(String)
         case auditBroken([String])
@@ -26,6 +27,7 @@ final class FleetHistory: Sendable {
             case .callWithoutEnd(let name): "rest: a call of \(name) does not end"
             case .rolloutWithoutEnd(let text): "rest: the roll-out does not end: \(text)"
             case .noMap(let names): "law 5: the newest map is not in force at \(names)"
+            case .noGroups(let names): "law 5: the last document of groups is not in force at \(names)"
             case .notOnline(let names): "rest: \(names) do not come online"
             case .shownWrong(let text): "rest: what is shown is not so: \(text)"
             case .auditBroken(let faults): "law 21: \(faults)"
@@ -91,7 +93,7 @@ final class FleetHistory: Sendable {
     func run(_ draws: Draws, count: Int, without: Set<HistoryPart>) throws {
         var draws = draws
         broker.start()
-        let ends = ["state", "health", "map/applied", "map", "map/next", "rollout", "reply/me"]
+        let ends = ["state", "health", "map/applied", "map", "map/next", "rollout", "reply/me", "groups"]
         let sender = WorldClient("me", at: broker, ends.map { "waypost/v1/+/\($0)" })
         for agent in agents { try start(agent) }
         for backend in backends { try backend.start() }
@@ -146,6 +148,13 @@ final class FleetHistory: Sendable {
             }
         case .keeper(let backend): keep(backends[backend])
         case .patch(let backend, let agent): patch(backends[backend], agents[agent].name)
+        case .group(let backend, let agent, let name, let joins):
+            change(
+                backends[backend], agents[agent].name, joins: joins ? [name] : [], leaves: joins ? [] : [name]
+            )
+        case .groups(let agent, let joined, let left):
+            change(backends[0], agents[agent].name, joins: [joined])
+            change(backends[1], agents[agent].name, leaves: [left])
         case .rollOut(let backend, let isGood, let isCommand):
             rollOut(backends[backend], isGood: isGood, isCommand: isCommand)
         case .steer(let backend, let order): steer(backends[backend], order)
@@ -230,6 +239,16 @@ final class FleetHistory: Sendable {
         backend.perform("patch") { run in
             let entry = RelocationEntry(.replace(origin: "shop://where/agent", target: "shop://at/patched"))
             return "\(try await run.backend.agent(agent).relocate([entry], allowing: [.unchecked]).isApplied)"
+        }
+    }
+
+    private func change(
+        _ backend: WorldBackend, _ agent: String, joins added: [String] = [], leaves removed: [String] = []
+    ) {
+        backend.perform("groups of \(agent)") { run in
+            let change = GroupsChange(adding: added, removing: removed)
+            let groups = try await run.backend.agent(agent).changeGroups(change)
+            return "\(groups.groups ?? []), rev \(groups.revision ?? 0)"
         }
     }
 

@@ -33,6 +33,11 @@ struct FleetTruth {
         fileprivate var healthEpoch: Int64 = 0
         fileprivate var boot = ""
         fileprivate(set) var report: RolloutReport?
+        /// The documents of its groups that were published, by their digests, and the last of them.
+        fileprivate var documents: [String: GroupsDocument] = [:]
+        fileprivate var lastDocument: Int64 = 0
+        /// The one that it said it has in force.
+        fileprivate var groups: (revision: Int64, digest: String) = (0, "")
     }
 
     static let topics = Topics.standard
@@ -84,13 +89,19 @@ struct FleetTruth {
     mutating func meets(_ part: HistoryPart) {
         let state =
             control.map { !$0.state.isOver } ?? false
-            ? "rolling" : agents.values.contains { $0.digest != newest.digest } ? "mapping" : "idle"
+            ? "rolling" : !waiting.isEmpty ? "mapping" : !outside.isEmpty ? "grouping" : "idle"
         met["\(part) × \(state)", default: 0] += 1
     }
 
     /// The agents that do not have the newest map.
     var waiting: [String] { agents.filter { $0.value.digest != newest.digest }.map(\.key).sorted() }
     var offline: [String] { agents.filter { !$0.value.isOnline }.map(\.key).sorted() }
+    /// Those that do not have the last document of their groups, or a newer one.
+    var outside: [String] {
+        guard keepsMaps else { return [] }
+        return agents.filter { $0.value.groups.revision < $0.value.lastDocument }.map(\.key).sorted()
+    }
+    var isAtRest: Bool { waiting.isEmpty && offline.isEmpty && outside.isEmpty }
 
     // MARK: What is said
 
@@ -110,6 +121,9 @@ struct FleetTruth {
         case Self.topics.rollout(of: Self.group): try heardControl(message)
         default:
             if topic.contains("/reply/me") { return try heardReply(message.payload) }
+            if let name = agents.keys.first(where: { topic == Self.topics.groups(of: $0) }) {
+                return try heardGroups(of: name, message.payload)
+            }
             guard let (agent, content) = Self.topics.outbound(topic), agents[agent] != nil else { return }
             try heard(content, of: agent, message)
         }
@@ -140,6 +154,35 @@ struct FleetTruth {
         if marker == nil { bad.insert(digest) }
         maps[digest] = Map(revision: revision, marker: marker)
         return digest
+    }
+
+    // MARK: Groups
+
+    private mutating func heardGroups(of name: String, _ payload: [UInt8]) throws {
+        let document = try GroupsDocument(payload, for: name, limits: .trustedFile)
+        agents[name]?.documents[SHA256.label(SHA256.digest(of: payload))] = document
+        agents[name]?.lastDocument = document.revision
+    }
+
+    /// Law 5: an agent is in the groups of a document that was published, and goes back to no older one.
+    private mutating func heard(groups health: Health, of name: String) throws(Breach) {
+        guard let said = health.saidGroups, let revision = said.revision, let seen = agents[name] else {
+            guard agents[name]?.groups.revision == 0 else {
+                throw Breach(law: 5, text: "\(name) knows of no document of its groups any more")
+            }
+            return
+        }
+        let digest = said.digest ?? ""
+        guard revision > seen.groups.revision || (revision, digest) == seen.groups else {
+            throw Breach(
+                law: 5, text: "\(name) has the groups rev \(revision) in force, and had \(seen.groups)")
+        }
+        guard let document = seen.documents[digest], document.revision == revision,
+            health.groups == document.groups(over: [Self.group])
+        else {
+            throw Breach(law: 5, text: "\(name) is in \(health.groups), which no document says")
+        }
+        agents[name]?.groups = (revision, digest)
     }
 
     // MARK: Roll-outs
@@ -208,6 +251,7 @@ struct FleetTruth {
         case .state: try heard(state: json, of: name)
         case .health:
             agents[name]?.healthEpoch = json["epoch"]?.intValue ?? 0
+            try heard(groups: Health(json), of: name)
         case .applied: try heard(applied: try AppliedMap(json), of: name)
         default: return
         }

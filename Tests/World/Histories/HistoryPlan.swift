@@ -20,15 +20,23 @@ package enum HistoryPart: String, Codable, CaseIterable, Sendable {
     case rollouts
     /// A backend comes to its end, and starts again.
     case backend
-    /// Somebody who may not sends commands and maps.
+    /// Somebody who may not sends commands, maps and documents of groups.
     case forged
+    /// People send commands that wait for their time, and cancel some.
+    case scheduled
+    /// People write which groups an agent is in, and send commands to them.
+    case groups
+    /// Programs of the agent's own machine send it commands, and its own one asks what maps decide.
+    case locally
 
     /// What goes wrong by itself, each with each state that it may hit, in histories of a kind.
     package static func meetings(in kind: HistoryKind) -> [String] {
         let isFleet = kind == .fleet
         let parts: [Self] = [.cut, .broker, .sync, .full, .power, isFleet ? .backend : .clock]
-        let states = isFleet ? ["rolling"] : ["starting", "busy"]
-        return parts.flatMap { part in (states + ["mapping", "idle"]).map { "\(part) × \($0)" } }
+        let states = isFleet ? ["rolling"] : ["starting", "busy", "scheduled"]
+        return parts.flatMap { part in
+            (states + ["mapping", "grouping", "idle"]).map { "\(part) × \($0)" }
+        }
     }
 }
 

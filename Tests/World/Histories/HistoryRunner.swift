@@ -32,9 +32,11 @@ package struct HistoryRunner {
         let plan = HistoryPlan(.crashes, seed: 0)
         let life = Life(plan)
         _ = try? JSONDecoder().decode(Life.self, from: JSONEncoder().encode(life))
-        _ = try? WorldApp { _ in }.register(on: Router())
+        _ = try? WorldApp().register(on: Router())
         var (people, deeds) = (People(), Deeds(Draws(seed: 1, stream: 1), without: [], signer: nil))
-        for _ in 0..<40 { _ = deeds.next(&people) }
+        for _ in 0..<40 {
+            _ = deeds.next(&people, at: SeededScheduler.Clock(wall: SeededScheduler.wallStart, error: 0))
+        }
     }
 
     /// One history, to its end.

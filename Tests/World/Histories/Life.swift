@@ -13,6 +13,8 @@ struct Life: Codable {
         var persists: Bool
         var deliversTwice: Bool
         var copiesForEachFilter: Bool
+        /// Whether the groups of the agent's own settings are all.
+        var keepsOwnGroups: Bool
 
         init(_ plan: HistoryPlan) {
             var draws = Draws(seed: plan.seed, stream: 3)
@@ -21,6 +23,7 @@ struct Life: Codable {
             persists = Int.random(in: 0...3, using: &draws) > 0
             deliversTwice = Int.random(in: 0...7, using: &draws) == 0
             copiesForEachFilter = Bool.random(using: &draws)
+            keepsOwnGroups = Int.random(in: 0...7, using: &draws) == 0
         }
 
         var broker: BrokerModel.Traits {
@@ -38,12 +41,15 @@ struct Life: Codable {
     var mayEnd = false
     private(set) var number = 0
     private(set) var past = SeededScheduler.Past()
-    private(set) var people = People()
+    private(set) var people: People
     private(set) var broker = BrokerModel.Kept()
 
     private static let path = "life.json"
 
-    init(_ plan: HistoryPlan) { traits = Traits(plan) }
+    init(_ plan: HistoryPlan) {
+        traits = Traits(plan)
+        people = People(SentGroups(isFixed: traits.keepsOwnGroups))
+    }
 
     /// The one that another process has left in the folder in which this one is, or the first.
     static func read(_ plan: HistoryPlan) throws -> Life {

@@ -23,6 +23,14 @@ struct People: Codable {
         var copies = 0
         /// Whether another command was sent under its id.
         var isReused = false
+        /// When it may begin, for one that waits for its time.
+        var times: SentTimes?
+        /// The command that it cancels.
+        var cancels: String?
+        /// The group that it was sent to: who is not in it by then does not get it, and it is sent once.
+        var group: Group?
+        /// Whether its agent said that it was canceled before it began.
+        var isCanceled = false
         /// The terminal reply, without what may differ when it comes again.
         var result: String?
     }
@@ -33,46 +41,71 @@ struct People: Codable {
         let since: Int64
     }
 
+    /// Where a command of a group went, and which document of groups the agent had in force.
+    struct Group: Codable {
+        let name: String
+        let since: Int64
+    }
+
     private(set) var commands: [String: Sent] = [:]
     /// Commands that must be refused, by their id.
     private var forged: Set<String> = []
     var layers = [SentMaps(layer: "agent"), SentMaps(layer: "@fleet")]
+    var groups: SentGroups
+    var locally = SentLocally()
+    /// How many commands of the agent's machine there were.
+    private var localCount = 0
     /// How often what must not be repeated began, by the number of its command.
     private var runs: [Int: Int] = [:]
     /// How often what may be repeated ended the machine, by the number of its command.
     private var ends: [Int: Int] = [:]
     /// The highest epoch that was seen, and whose it was.
     private var epoch: Int64 = 0
-    private var boot = ""
+    private(set) var boot = ""
     private(set) var isOnline = false
     /// The last delivery that was taken: what was before it comes again after a crash of ours.
     private var lastTaken: UInt64 = 0
     /// How often what went wrong hit the agent in which state.
     private(set) var met: [String: Int] = [:]
 
+    init(_ groups: SentGroups = SentGroups()) { self.groups = groups }
+
     /// What was sent, in order, and is not at the broker.
     var unsent: [(id: String, payload: String)] {
-        commands.filter { !$0.value.isAtBroker }.sorted { $0.value.number < $1.value.number }
-            .map { ($0.key, $0.value.payload) }
+        commands.filter { !$0.value.isAtBroker && $0.value.group == nil }
+            .sorted { $0.value.number < $1.value.number }.map { ($0.key, $0.value.payload) }
     }
 
     /// Those without a result, in order.
     var open: [String] {
-        commands.filter { $0.value.result == nil }.sorted { $0.value.number < $1.value.number }.map(\.key)
+        commands.filter { $0.value.result == nil && $0.value.group == nil }
+            .sorted { $0.value.number < $1.value.number }.map(\.key)
     }
+
+    /// Those of them that wait for their time, in order.
+    var scheduled: [String] { open.filter { commands[$0]?.times != nil } }
 
     /// The layers whose newest map is not in force.
     var waiting: [SentMaps] { layers.filter { $0.inForce < $0.newest } }
 
     /// Whether all that people want has been done.
-    var isAtRest: Bool { open.isEmpty && waiting.isEmpty }
+    var isAtRest: Bool {
+        open.isEmpty && waiting.isEmpty && groups.waiting == nil && locally.open.isEmpty
+    }
 
     /// The number of the next command.
-    var next: Int { commands.count + forged.count }
+    var next: Int { commands.count + forged.count + localCount }
 
     mutating func sends(_ id: String, _ command: Sent) { commands[id] = command }
     mutating func reuses(_ id: String) { commands[id]?.isReused = true }
     mutating func forges(_ id: String) { forged.insert(id) }
+
+    /// A program of the agent's machine sends one; nil of the id for one that nobody recognises.
+    mutating func sendsLocally(_ id: String?, _ payload: String) {
+        localCount += 1
+        if let id { locally.sends(id, payload) }
+    }
+
     mutating func isSent(_ id: String, copies: Int) { commands[id]?.copies += copies }
     mutating func brokerHas(_ id: String) { commands[id]?.isAtBroker = true }
 
@@ -83,15 +116,44 @@ struct People: Codable {
 
     /// Something goes wrong now.
     mutating func meets(_ part: HistoryPart) {
-        let state = !isOnline ? "starting" : !waiting.isEmpty ? "mapping" : open.isEmpty ? "idle" : "busy"
+        let state =
+            !isOnline
+            ? "starting"
+            : !waiting.isEmpty
+                ? "mapping"
+                : groups.waiting != nil
+                    ? "grouping" : !scheduled.isEmpty ? "scheduled" : open.isEmpty ? "idle" : "busy"
         met["\(part) × \(state)", default: 0] += 1
+        guard part == .sync || part == .full else { return }
+        for id in scheduled { commands[id]?.times?.diskFails() }
+    }
+
+    /// Somebody sets the clock: it is off by so much from now on.
+    mutating func clockIsSet(at time: SeededScheduler.Clock, to error: Int64) {
+        for id in scheduled { commands[id]?.times?.clockIsSet(at: time.wall, to: error) }
+    }
+
+    /// Whatever it may do again or not, it begins when it may: laws 2, 3 and 5.
+    func begins(_ number: Int, at time: SeededScheduler.Clock) throws(Breach) {
+        let id = "c\(number)"
+        guard let command = commands[id] else { return }
+        guard !command.isCanceled, command.result == nil else {
+            throw Breach(law: 3, text: "\(id) begins after its end: \(command.result ?? "it was canceled")")
+        }
+        if let fault = command.times?.fault(at: time.wall, time.error) {
+            throw Breach(law: 2, text: "\(id) \(fault)")
+        }
+        if let group = command.group, !groups.mayReach(group.name, since: group.since) {
+            throw Breach(law: 5, text: "\(id) of the group \(group.name) begins where nobody is in it")
+        }
     }
 
     /// Laws 2 and 10.
-    mutating func runs(_ number: Int) throws(Breach) {
+    mutating func runs(_ number: Int, at time: SeededScheduler.Clock) throws(Breach) {
         guard !forged.contains("c\(number)") else {
             throw Breach(law: 10, text: "c\(number) runs, which nobody may send who sent it")
         }
+        try begins(number, at: time)
         runs[number, default: 0] += 1
         guard runs[number] == 1 else {
             throw Breach(law: 2, text: "what must not be repeated began again for c\(number)")
@@ -111,7 +173,7 @@ struct People: Codable {
     }
 
     /// A message of the agent's.
-    mutating func heard(_ delivery: BrokerModel.Delivery) throws {
+    mutating func heard(_ delivery: BrokerModel.Delivery, at time: SeededScheduler.Clock) throws {
         if delivery.id > 0 {
             guard delivery.id > lastTaken else { return }
             lastTaken = delivery.id
@@ -120,14 +182,24 @@ struct People: Codable {
         let json = try JSONValue(parsing: message.payload)
         if message.topic.hasSuffix("/state") { return try heard(state: json) }
         if message.topic.hasSuffix("/applied") { return try heard(applied: json) }
-        guard let id = json["id"]?.stringValue, let status = json["status"]?.stringValue,
-            status != "accepted"
-        else { return }
-        try ended(id, status, json)
+        if message.topic.hasSuffix("/health") { return try groups.heard(json) }
+        guard let id = json["id"]?.stringValue, let status = json["status"]?.stringValue else { return }
+        guard status != "accepted" else { return try accepted(id, json) }
+        try ended(id, status, json, at: time)
+    }
+
+    /// It is said when it begins.
+    private func accepted(_ id: String, _ reply: JSONValue) throws(Breach) {
+        guard let due = reply["due"]?.intValue, let times = commands[id]?.times else { return }
+        guard due >= times.after, due < times.expires else {
+            throw Breach(law: 2, text: "\(id) is said to begin at \(due): \(times)")
+        }
     }
 
     /// Laws 3, 5 and 10.
-    private mutating func ended(_ id: String, _ status: String, _ reply: JSONValue) throws(Breach) {
+    private mutating func ended(
+        _ id: String, _ status: String, _ reply: JSONValue, at time: SeededScheduler.Clock
+    ) throws(Breach) {
         if forged.contains(id) {
             guard status == "rejected" else { throw Breach(law: 10, text: "\(id) ends with \(reply)") }
             return
@@ -151,19 +223,51 @@ struct People: Codable {
         if let known = command.result, known != result {
             throw Breach(law: 3, text: "two results came for \(id): \(known) and \(result)")
         }
-        if command.result == nil, let question = command.asks { try answered(id, question, status, reply) }
+        if command.result == nil {
+            if let question = command.asks { try answered(id, question, command.number, status, reply) }
+            try checkEnd(id, status, reply, at: time)
+        }
         commands[id]?.result = result
     }
 
-    private func answered(
-        _ id: String, _ question: Question, _ status: String, _ reply: JSONValue
+    /// What an end says of what ran: law 3.
+    private mutating func checkEnd(
+        _ id: String, _ status: String, _ reply: JSONValue, at time: SeededScheduler.Clock
     ) throws(Breach) {
-        guard let answer = Self.answer(question.probe, status, reply) else { return }
-        let allowed = layers[question.layer].answers(question.probe, since: question.since)
+        guard let command = commands[id] else { return }
+        let isUnbegun = status == "expired" || reply["detail"] == "canceled while it waited"
+        guard !isUnbegun || runs[command.number] == nil else {
+            throw Breach(law: 3, text: "\(id) has run, and ends with \(reply)")
+        }
+        guard !command.isCanceled || status == "canceled" else {
+            throw Breach(law: 3, text: "\(id) was canceled, and ends with \(reply)")
+        }
+        if status == "expired", let times = command.times, !times.mayHaveExpired(at: time.wall, time.error) {
+            throw Breach(law: 3, text: "\(id) ends as expired, before \(times.expires)")
+        }
+        if let target = command.cancels, status == "ok", reply["result"]?["was"] == "waiting" {
+            let end = commands[target]?.result
+            guard end.map({ $0.contains(#""canceled""#) }) ?? true else {
+                throw Breach(law: 3, text: "\(id) has canceled \(target), which ended with \(end ?? "")")
+            }
+            commands[target]?.isCanceled = true
+        }
+    }
+
+    private func answered(
+        _ id: String, _ question: Question, _ number: Int, _ status: String, _ reply: JSONValue
+    ) throws(Breach) {
+        try check(question, number, "\(id): \(reply)", Self.answer(question.probe, status, reply))
+    }
+
+    /// Law 5: something answers as a map says that may be in force.
+    func check(_ question: Question, _ number: Int, _ what: String, _ answer: String?) throws(Breach) {
+        guard let answer else { return }
+        let allowed = layers[question.layer].answers(question.probe, number, since: question.since)
         guard allowed.contains(answer) else {
             throw Breach(
                 law: 5,
-                text: "\(id) was answered \(answer) where \(allowed.sorted()) are right: \(reply)")
+                text: "answered \(answer) where \(allowed.sorted()) are right: \(what)")
         }
     }
 
@@ -171,11 +275,19 @@ struct People: Codable {
     private static func answer(_ probe: SentMaps.Probe, _ status: String, _ reply: JSONValue) -> String? {
         let result = probe == .call ? reply["result"] : reply["result"]?["value"]
         if status == "ok" { return (result ?? .null).description }
-        let detail = reply["detail"]?.stringValue ?? ""
+        return refusal(
+            reply["code"]?.intValue ?? 0, reply["name"]?.stringValue ?? "", reply["detail"]?.stringValue ?? ""
+        )
+    }
+
+    /// What a refusal says of the maps in force; nil for one that has another reason.
+    static func refusal(_ code: Int64, _ name: String, _ detail: String) -> String? {
         if let range = detail.firstRange(of: "closed by ") {
             return "closed by \(detail[range.upperBound...].prefix { $0.isNumber })"
         }
-        guard let code = reply["code"]?.intValue else { return nil }
+        if let range = detail.firstRange(of: "switched off by "), code == 503 {
+            return "\(name) by \(detail[range.upperBound...].prefix { $0.isNumber })"
+        }
         return code >= 1_000 || code == 404 ? "code \(code)" : nil
     }
 

@@ -5,7 +5,13 @@ import Waypost
 /// Each has its number in all that it does: who opens or calls something sees which one was in force.
 struct SentMaps: Codable {
     /// What a map does beside its redirects.
-    enum Kind: String, Codable, CaseIterable { case plain, off, on, answer, replace, gate, page }
+    enum Kind: String, Codable, CaseIterable {
+        case plain, off, words, service, on, answer, replace, gate, page
+        /// All pages of a hall, by a pattern.
+        case hall
+        /// The same pages go through a gate of the program.
+        case doorman
+    }
 
     /// What shows which map is in force.
     enum Probe: String, Codable, CaseIterable {
@@ -14,6 +20,19 @@ struct SentMaps: Codable {
         case call
         /// An open of what a map may close.
         case door
+        /// One of many pages, which must not be opened twice.
+        case hall
+    }
+
+    /// What a gate of the program says to an open of a hall, by its number.
+    enum Passage { case passes, waits, stops }
+
+    static func passage(_ number: Int) -> Passage {
+        switch number % 4 {
+        case 0: .stops
+        case 1: .waits
+        default: .passes
+        }
     }
 
     let layer: String
@@ -32,7 +51,7 @@ struct SentMaps: Codable {
     /// The part of the topic that names who gets it.
     var audience: String { layer == "agent" ? "k1" : layer }
     private var name: String { layer == "agent" ? "agent" : "fleet" }
-    private var service: String { layer == "agent" ? "AgentSwitch" : "FleetSwitch" }
+    var service: String { layer == "agent" ? "AgentSwitch" : "FleetSwitch" }
 
     // MARK: What is sent
 
@@ -85,9 +104,12 @@ struct SentMaps: Codable {
         let method = #""service":"\#(service)","method":"read()""#
         let code = #""code":\#(1_000 + revision),"name":"CLOSED""#
         let page = #""path":"shop://door/\#(name)""#
+        let hall = #""path":"shop://hall/\#(name)/"#
         switch kind {
         case .plain: return []
         case .off: return [#"{"routerType":"off",\#(method),\#(code)}"#]
+        case .words: return [#"{"routerType":"off",\#(method),"reason":"switched off by \#(revision)"}"#]
+        case .service: return [#"{"routerType":"off","service":"\#(service)",\#(code)}"#]
         case .on:
             return [
                 #"{"routerType":"off","service":"\#(service)",\#(code)}"#, #"{"routerType":"on",\#(method)}"#,
@@ -96,34 +118,72 @@ struct SentMaps: Codable {
         case .replace: return [#"{"routerType":"replace",\#(method),"by":{"method":"other()"}}"#]
         case .gate: return [#"{"routerType":"gate",\#(page),"reason":"closed by \#(revision)"}"#]
         case .page: return [#"{"routerType":"off",\#(page),\#(code)}"#]
+        case .hall: return [#"{"routerType":"off",\#(hall):number",\#(code)}"#]
+        case .doorman: return [#"{"routerType":"gate",\#(hall)**","gate":"doorman"}"#]
         }
     }
 
     /// The command that asks, without its id.
-    func question(_ probe: Probe) -> String {
+    func question(_ probe: Probe, _ number: Int) -> String {
         switch probe {
-        case .page: #""type":"open","url":"shop://where/\#(name)""#
         case .call: #""type":"call","service":"\#(service)","method":"read()""#
-        case .door: #""type":"open","url":"shop://door/\#(name)""#
+        case .page, .door, .hall: #""type":"open","url":"\#(url(probe, number))""#
+        }
+    }
+
+    /// What is opened.
+    func url(_ probe: Probe, _ number: Int) -> String {
+        switch probe {
+        case .page: "shop://where/\(name)"
+        case .hall: "shop://hall/\(name)/\(number)"
+        case .door, .call: "shop://door/\(name)"
         }
     }
 
     // MARK: What is said
 
     /// What an answer may be since a revision was in force, by those that may have come meanwhile.
-    func answers(_ probe: Probe, since revision: Int64) -> Set<String> {
-        Set(kinds.filter { $0.key >= revision }.map { answer(probe, $0.key, $0.value) })
+    func answers(_ probe: Probe, _ number: Int, since revision: Int64) -> Set<String> {
+        Set(kinds.filter { $0.key >= revision }.map { answer(probe, number, $0.key, $0.value) })
     }
 
-    private func answer(_ probe: Probe, _ revision: Int64, _ kind: Kind) -> String {
+    private func answer(_ probe: Probe, _ number: Int, _ revision: Int64, _ kind: Kind) -> String {
         switch (probe, kind) {
         case (.page, _): #""\#(name)-\#(revision)""#
-        case (.call, .off), (.door, .page): "code \(1_000 + revision)"
+        case (.call, .off), (.call, .service), (.door, .page), (.hall, .hall): "code \(1_000 + revision)"
+        case (.call, .words): "SWITCHED_OFF by \(revision)"
         case (.call, .answer): "\(revision)"
         case (.call, .replace): "-2"
         case (.call, _): "-1"
         case (.door, .gate): "closed by \(revision)"
-        case (.door, _): #""open""#
+        case (.hall, .doorman) where Self.passage(number) == .stops: "closed by 0"
+        case (.door, _), (.hall, _): #""open""#
+        }
+    }
+
+    /// What the handlers of the program see.
+    enum Entry {
+        case read, other, door
+        /// - hasPassed: Whether its gate was asked and let it pass.
+        case hall(Int, hasPassed: Bool)
+        /// The gate is asked.
+        case gate
+    }
+
+    /// Something of the program begins: law 5, by the map that the agent has said to be in force, or a newer one.
+    func enters(_ entry: Entry) throws(People.Breach) {
+        let mayBegin = kinds.contains { revision, kind in
+            guard revision >= inForce else { return false }
+            return switch entry {
+            case .read: ![.off, .words, .service, .answer, .replace].contains(kind)
+            case .other: kind == .replace
+            case .door: ![.page, .gate].contains(kind)
+            case .hall(_, let hasPassed): kind != .hall && (kind != .doorman || hasPassed)
+            case .gate: kind == .doorman
+            }
+        }
+        guard mayBegin else {
+            throw People.Breach(law: 5, text: "\(layer) has the map \(inForce) in force, and \(entry) begins")
         }
     }
 

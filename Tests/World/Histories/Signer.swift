@@ -15,10 +15,22 @@ struct Signer {
     /// The public key, in base64.
     var publicKey: String { Base64.encode(key.verifyingKey.bytes) }
 
+    /// What is signed.
+    enum Content {
+        case command, map, groups
+
+        fileprivate var type: String {
+            switch self {
+            case .command: SignedEnvelope.commandType
+            case .map: SignedEnvelope.mapType
+            case .groups: SignedEnvelope.groupsType
+            }
+        }
+    }
+
     /// - Parameter changed: what is sent in the place of what was signed.
-    func sign(_ text: String, isMap: Bool, changed: String? = nil) -> String {
-        let type = isMap ? SignedEnvelope.mapType : SignedEnvelope.commandType
-        var envelope = SignedEnvelope(payloadType: type, payload: Array(text.utf8))
+    func sign(_ text: String, as content: Content = .command, changed: String? = nil) -> String {
+        var envelope = SignedEnvelope(payloadType: content.type, payload: Array(text.utf8))
         let isSigned = envelope.sign(with: key, id: id)
         assert(isSigned, "OpenSSL signs")
         if let changed { envelope.payload = Array(changed.utf8) }

@@ -98,7 +98,7 @@ final class WorldAgent: Sendable {
         disk.failSyncs(false)
         disk.limit(nil)
         let router = Router()
-        try WorldApp { _ in }.register(on: router)
+        try WorldApp().register(on: router)
         let agent = try Agent(
             configuration(), router: router,
             logger: Logger(label: "world") { _ in SwiftLogNoOpLogHandler() }, clock: .system,

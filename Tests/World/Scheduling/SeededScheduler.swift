@@ -20,6 +20,12 @@ package final class SeededScheduler: Scheduler, @unchecked Sendable {
         case endless
     }
 
+    /// What the clock on the wall shows, and by how much that is off, in milliseconds.
+    struct Clock {
+        var wall: Int64
+        var error: Int64
+    }
+
     /// What one history goes on from when its machine starts again.
     struct Past: Codable {
         /// In nanoseconds, and not 0, which is no time for some.
@@ -119,6 +125,11 @@ package final class SeededScheduler: Scheduler, @unchecked Sendable {
 
     /// Somebody sets the clock on the wall, to so many milliseconds beside the right time.
     func setClock(off error: Int64) { clockError = error }
+
+    /// For who looks from outside of the world.
+    var clock: Clock {
+        Clock(wall: Self.wallStart + clockError + Int64(schedule.now / 1_000_000), error: clockError)
+    }
 
     /// The history is over: no thread gets a turn any more.
     private func end(_ ending: Ending) -> Never {
