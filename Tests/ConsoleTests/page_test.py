@@ -149,6 +149,15 @@ class PageTests(unittest.TestCase):
         wait_for("the answer", lambda: "before-2 has nothing older" in self.text("log-view"))
         self.assertFalse([one for one in self.all("log-view button") if one.text == "Ask for older lines"])
 
+    def test_an_agent_says_what_became_of_the_document_of_its_groups(self):
+        with_agent(self, self.broker, self.console, "joins-1")
+        self.go("#/agent/joins-1")
+        refusal = "Refused the newest document of its groups: "
+        for name, text in (("hall", "groups rev 1: added @hall"), ("cellar", refusal)):
+            document = {"type": "groups", "rev": 1, "add": [name]}
+            publish(self.broker, "waypost/v1/joins-1/groups", document, retain=True)
+            wait_for(text, lambda text=text: text in self.text("main"))
+
     def test_an_agent_that_does_not_exist_has_neighbours(self):
         self.go("#/agent/kiosk-1234567")
         wait_for("a suggestion", lambda: "kiosk-" in self.text("main"))
