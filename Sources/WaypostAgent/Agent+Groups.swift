@@ -8,19 +8,26 @@ extension Agent {
     /// The document of groups came, or does not count: subscribes to what goes to groups that are new, and gives up those
     /// that it left.
     func groupsChanged(joined: [String], left: [String]) {
-        if let link = reloadable.withLock(\.link) {
-            giveUp(left, link)
-            let subscriptions = joined.flatMap(topics.filters).map(subscription)
-            if !subscriptions.isEmpty {
-                AgentThreads.start { [weak self] in
-                    guard let answers = try? await link.subscribe(subscriptions) else { return }
-                    for answer in answers where !answer.isGranted {
-                        self?.refused(answer.subscription.filter)
-                    }
-                }
-            }
+        let isFirst = groupChanges.withLock { changes in
+            changes.waiting.append((joined, left))
+            defer { changes.areFollowed = true }
+            return !changes.areFollowed
         }
+        if isFirst { AgentThreads.start { [weak self] in await self?.followGroups() } }
         publishHealth()
+    }
+
+    /// One change after the other: of a group that was joined and left at once the subscription would stay.
+    private func followGroups() async {
+        while let change = groupChanges.withLock({ $0.next() }) {
+            guard let link = reloadable.withLock(\.link) else { continue }
+            giveUp(change.left, link)
+            let subscriptions = change.joined.flatMap(topics.filters).map(subscription)
+            guard !subscriptions.isEmpty, let answers = try? await link.subscribe(subscriptions) else {
+                continue
+            }
+            for answer in answers where !answer.isGranted { refused(answer.subscription.filter) }
+        }
     }
 
     /// A session that a broker kept may have subscriptions to groups that were left while another one was connected, or
@@ -45,5 +52,21 @@ extension Agent {
         reporter.failed(
             .subscriptionRefused,
             "the broker refused the subscription to \(filter); check its rules for this agent", in: .link)
+    }
+}
+
+/// Changes of the agent's groups that its link has not followed yet.
+struct GroupChanges {
+    var waiting: [(joined: [String], left: [String])] = []
+    /// Whether somebody follows them.
+    var areFollowed = false
+
+    /// The next one; nil when there is none, and nobody follows any more.
+    mutating func next() -> (joined: [String], left: [String])? {
+        guard !waiting.isEmpty else {
+            areFollowed = false
+            return nil
+        }
+        return waiting.removeFirst()
     }
 }

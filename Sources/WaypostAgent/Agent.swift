@@ -53,6 +53,7 @@ public final class Agent: Service {
     let loop: LoopMonitor
     let systemd: SystemdNotifier?
     let renewal: Guarded<CertificateRenewal>
+    let groupChanges = Guarded(GroupChanges())
     /// What SIGHUP may change.
     let reloadable: Guarded<Reloadable>
     let shutdown = OneShotEvent()
