@@ -121,8 +121,9 @@ struct Deeds {
 
     private mutating func question(_ people: inout People) -> Deed {
         let layer = drawn(0...1)
-        let probe = drawn(SentMaps.Probe.allCases, .page)
+        let (isTelling, any) = (drawn(0...1) == 0, drawn(SentMaps.Probe.allCases, .page))
         let maps = people.layers[layer]
+        let probe = isTelling ? maps.telling : any
         return sends(
             maps.question(probe, people.next), &people,
             asks: People.Question(probe: probe, layer: layer, since: maps.inForce))
@@ -280,8 +281,10 @@ struct Deeds {
 
     /// The program itself opens or calls what maps decide about.
     private mutating func itself(_ people: inout People) -> Deed {
-        let (probe, layer) = (drawn(SentMaps.Probe.allCases, .page), drawn(0...1))
+        let (isTelling, any) = (drawn(0...1) == 0, drawn(SentMaps.Probe.allCases, .page))
+        let layer = drawn(0...1)
         guard !without.contains(.locally) else { return command(&people) }
+        let probe = isTelling ? people.layers[layer].telling : any
         let number = people.next
         people.sendsLocally(nil, "")
         return .asksItself(probe, layer: layer, number: number)

@@ -242,8 +242,9 @@ struct People: Codable {
         guard !command.isCanceled || status == "canceled" else {
             throw Breach(law: 3, text: "\(id) was canceled, and ends with \(reply)")
         }
-        if status == "expired", let times = command.times, !times.mayHaveExpired(at: time.wall, time.error) {
-            throw Breach(law: 3, text: "\(id) ends as expired, before \(times.expires)")
+        // Those without a time to wait for have longer than any history lasts.
+        if status == "expired", command.times?.mayHaveExpired(at: time.wall, time.error) != true {
+            throw Breach(law: 3, text: "\(id) ends as expired, before its time is over: \(reply)")
         }
         if let target = command.cancels, status == "ok", reply["result"]?["was"] == "waiting" {
             let end = commands[target]?.result

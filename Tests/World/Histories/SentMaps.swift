@@ -123,6 +123,16 @@ struct SentMaps: Codable {
         }
     }
 
+    /// What shows best whether the newest one is in force.
+    var telling: Probe {
+        switch kinds[newest] ?? .plain {
+        case .off, .words, .service, .on, .answer, .replace: .call
+        case .gate, .page: .door
+        case .hall, .doorman: .hall
+        case .plain: .page
+        }
+    }
+
     /// The command that asks, without its id.
     func question(_ probe: Probe, _ number: Int) -> String {
         switch probe {

@@ -53,5 +53,9 @@ struct SentTimes: Codable {
     }
 
     /// Whether it may have expired, by any of the clocks that there were.
-    func mayHaveExpired(at wall: Int64, _ error: Int64) -> Bool { wall - error + most >= expires }
+    ///
+    /// Its window does not open a second time.
+    func mayHaveExpired(at wall: Int64, _ error: Int64) -> Bool {
+        wall - error + most >= min(expires, window?.closes ?? expires)
+    }
 }
