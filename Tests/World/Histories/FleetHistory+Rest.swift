@@ -68,7 +68,8 @@ extension FleetHistory {
         var last = "nothing is known of it"
         var options = traits.options
         options.pauseLimit = .seconds(10)
-        for round in 0..<12 {
+        var (round, waits) = (0, 0)
+        while round < 12, waits < 30 {
             let status = try result("status", sender) { run in
                 try await run.backend.group(FleetTruth.group).rolloutStatus().map { "\($0.state)" } ?? "none"
             }
@@ -76,14 +77,16 @@ extension FleetHistory {
             if ["none", "done", "taken-back"].contains(last) {
                 // Who is about to roll out has perhaps not begun yet.
                 if try wait(sender, .seconds(120), until: { backends.allSatisfy(\.open.isEmpty) }) { return }
+                waits += 1
                 continue
             }
-            _ = try result("end of the roll-out", sender) { [options] run in
+            _ = try result("end of the roll-out", sender) { [options, round] run in
                 let group = run.backend.group(FleetTruth.group)
                 return round < 4
                     ? "\(try await group.resumeRollout(options))"
                     : "\(try await group.takeRolloutBack(because: "the end"))"
             }
+            round += 1
         }
         throw Breach.rolloutWithoutEnd(last)
     }
