@@ -58,10 +58,10 @@ extension Agent {
 /// Changes of the agent's groups that its link has not followed yet.
 struct GroupChanges {
     var waiting: [(joined: [String], left: [String])] = []
-    /// Whether somebody follows them.
+    /// Whether a task follows them.
     var areFollowed = false
 
-    /// The next one; nil when there is none, and nobody follows any more.
+    /// The next one; nil when there is none, and they are not followed any more.
     mutating func next() -> (joined: [String], left: [String])? {
         guard !waiting.isEmpty else {
             areFollowed = false
