@@ -139,6 +139,17 @@ import Waypost
         #expect(log.isEmpty)
     }
 
+    @Test func `what is reported with its count is reported again only when it occurs again`() {
+        let log = FailureLog(limit: 2)
+        var outage = failure("a")
+        outage.count = 5
+        #expect(log.occurred(outage).map(\.count) == [5])
+        #expect(log.windowsOver(at: nil).isEmpty && log.isEmpty)
+        _ = log.occurred(outage)
+        #expect(log.occurred(failure("a")).isEmpty)
+        #expect(log.windowsOver(at: nil).map(\.count) == [6])
+    }
+
     @Test func `refusals are said every 10 s, those between once as a number`() {
         let log = RefusalLog()
         #expect(log.refused(at: 0, "a") == ["a"])

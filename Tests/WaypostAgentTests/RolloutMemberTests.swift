@@ -219,7 +219,8 @@ import WaypostMessages
         // The fleet goes on: it is promoted.
         try take(control(.promoting, sequence: 2), &again)
         #expect(choice(again)?.reason == .guarded)
-        #expect(choice(again, base: Self.next)?.place == .next)
+        let promoted = choice(again, base: Self.next)
+        #expect(promoted?.place == .next && promoted?.reason == .promoted)
         try take(control(epoch: 2, id: "r-8"), &again)
         #expect(choice(again)?.place == .next)
         #expect(again.opened == 0)

@@ -36,13 +36,14 @@ import WaypostMessages
         }
 
         mutating func applies(
-            _ agent: String, opened: Int64 = 0, failed: Int64 = 0, id: String = "r-7", at now: Int64 = 0
+            _ agent: String, opened: Int64 = 0, failed: Int64 = 0, id: String = "r-7",
+            reason: RolloutReport.Reason = .chosen, at now: Int64 = 0
         ) {
             var applied = AppliedMap()
             applied.layers = [.init(name: "@all", revision: 42, digest: next.digest)]
             applied.rollouts = [
                 RolloutReport(
-                    layer: "@all", id: id, epoch: 1, sequence: 1, place: .next, reason: .chosen,
+                    layer: "@all", id: id, epoch: 1, sequence: 1, place: .next, reason: reason,
                     opened: opened, failed: failed)
             ]
             let before = fleet.agents[agent]?.report
@@ -89,6 +90,14 @@ import WaypostMessages
         group.evidence.agentCame("a", at: 70, grace: 60)
         group.evidence.agentCame("b", at: 71, grace: 60)
         #expect(group.evidence.lost == ["b": 10])
+    }
+
+    @Test func `agents remember the roll-out of a candidate, and none that was promoted`() {
+        var group = group(["a", "b", "c"])
+        for agent in ["a", "b"] { group.applies(agent, reason: .promoted) }
+        #expect(group.fleet.memory?.agents == nil)
+        group.applies("c")
+        #expect(group.fleet.memory?.agents == 1)
     }
 
     @Test func `opens are counted over a restart, and no more than one a millisecond`() {

@@ -28,7 +28,17 @@ final class FailureLog: Sendable {
         }
     }
 
-    private let watched = Guarded<[Key: FailureReport]>([:])
+    private struct Watched {
+        var report: FailureReport
+        /// How many of its occurrences are reported.
+        var said: Int
+
+        init(_ report: FailureReport) { (self.report, said) = (report, report.count) }
+
+        var hasMore: Bool { report.count > said }
+    }
+
+    private let watched = Guarded<[Key: Watched]>([:])
 
     init(limit: Int) { maximumWatched = limit }
 
@@ -40,14 +50,14 @@ final class FailureLog: Sendable {
         watched.withLock { watched in
             let key = Key(failure)
             let known = watched[key]
-            if var known, Self.isOpen(known, at: failure.last) {
-                known.count += 1
-                known.last = failure.last
+            if var known, Self.isOpen(known.report, at: failure.last) {
+                known.report.count += failure.count
+                known.report.last = failure.last
                 watched[key] = known
                 return []
             }
-            if known != nil || watched.count < maximumWatched { watched[key] = failure }
-            return [known].compactMap { $0 }.filter { $0.count > 1 } + [failure]
+            if known != nil || watched.count < maximumWatched { watched[key] = Watched(failure) }
+            return [known].compactMap { $0 }.filter(\.hasMore).map(\.report) + [failure]
         }
     }
 
@@ -56,9 +66,11 @@ final class FailureLog: Sendable {
     /// - Parameter now: nil when there is no later, because the agent stops: all windows are over then.
     func windowsOver(at now: Int64?) -> [FailureReport] {
         watched.withLock { watched in
-            let over = watched.filter { entry in now.map { !Self.isOpen(entry.value, at: $0) } ?? true }
+            let over = watched.filter { entry in
+                now.map { !Self.isOpen(entry.value.report, at: $0) } ?? true
+            }
             for key in over.keys { watched[key] = nil }
-            return over.values.filter { $0.count > 1 }.sorted { $0.first < $1.first }
+            return over.values.filter(\.hasMore).map(\.report).sorted { $0.first < $1.first }
         }
     }
 

@@ -328,11 +328,13 @@ package struct RolloutFleet: Sendable {
     /// What most of the online agents that have a candidate say of the roll-out, and how many they are; nil when none
     /// has one.
     ///
+    /// One that was promoted is over, also where the broker has lost the map.
     /// An order that controllers can't have come to is none of theirs.
     package var memory: (rollout: Memory, agents: Int)? {
         var counts: [Memory: Int] = [:]
         for agent in agents.values where agent.isOnNext {
-            guard let report = agent.report, let map = agent.map, report.epoch <= RolloutControl.longestJump
+            guard let report = agent.report, report.reason != .promoted, let map = agent.map,
+                report.epoch <= RolloutControl.longestJump
             else { continue }
             counts[Memory(id: report.id, order: report.order, next: map), default: 0] += 1
         }

@@ -121,9 +121,9 @@ package struct RolloutMember: Sendable {
         base: RolloutControl.MapID?, candidate: String?, isRefused: Bool, at now: Int64
     ) -> Choice? {
         guard let control else { return nil }
-        // It was promoted; nothing is left to choose.
+        // Nothing is left to choose.
         if let base, base.digest == control.next.digest {
-            return Choice(isCandidateInForce: false, place: .next, reason: .chosen, needsCandidate: false)
+            return Choice(isCandidateInForce: false, place: .next, reason: .promoted, needsCandidate: false)
         }
         guard control.state.hasCandidate else { return .base(.notChosen) }
         guard base?.digest == control.base?.digest else { return .base(.drifted) }

@@ -13,6 +13,8 @@ package struct RolloutReport: Payload, Hashable {
         package init(rawValue: String) { self.rawValue = rawValue }
 
         package static let chosen = Reason(rawValue: "chosen")
+        /// It is the group's own map by now, and no candidate any more.
+        package static let promoted = Reason(rawValue: "promoted")
         package static let notChosen = Reason(rawValue: "not-chosen")
         package static let excluded = Reason(rawValue: "excluded")
         /// Another map is in force than the base of the roll-out.
