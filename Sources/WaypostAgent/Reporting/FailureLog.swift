@@ -31,7 +31,7 @@ final class FailureLog: Sendable {
     private struct Watched {
         var report: FailureReport
         /// How many of its occurrences are reported.
-        var said: Int
+        var said: Int64
 
         init(_ report: FailureReport) { (self.report, said) = (report, report.count) }
 
