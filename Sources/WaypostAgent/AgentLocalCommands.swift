@@ -153,25 +153,45 @@ final class LocalCommands: Sendable {
     /// Commands have ended, some of them perhaps of the run before.
     func ended(_ commands: [EndedCommand]) {
         for ended in commands {
-            let now = clock.wall()
-            let (sequence, reply) = (ended.job.sequence, ended.reply(at: now))
-            let entry = state.withLock { $0.entries.removeValue(forKey: sequence) }
-            if entry?.isStored ?? (sequence > 0) {
-                let bytes = reply.encoded()
-                let result = InboxResult(sequence: sequence, attempt: ended.job.attempt, reply: bytes)
-                let isStored =
-                    (try? connections.commit { transaction in
-                        try transaction.finish(result)
-                        // No broker is owed it.
-                        try transaction.acknowledge([sequence], at: now)
-                    }) != nil
-                // Otherwise it stays started, and ends as interrupted after the next start.
-                if isStored { ledger.resultsCommitted([(sequence, bytes.count)]) }
-            } else if sequence > 0 {
-                ledger.notCommitted([sequence])
+            let (sequence, reply) = (ended.job.sequence, ended.reply(at: clock.wall()))
+            guard state.withLock({ $0.entries[sequence]?.isStored }) ?? (sequence > 0) else {
+                if sequence > 0 { ledger.notCommitted([sequence]) }
+                answer(sequence, reply)
+                continue
             }
-            entry?.answer(reply)
+            let result = InboxResult(
+                sequence: sequence, attempt: ended.job.attempt, reply: reply.encoded())
+            if !finished(result, reply) { finishLater(result, reply) }
         }
+    }
+
+    /// Stores a result, and answers with it; false when the disk does not take it.
+    private func finished(_ result: InboxResult, _ reply: Reply) -> Bool {
+        let isStored =
+            (try? connections.commit { transaction in
+                try transaction.finish(result)
+                // No broker is owed it.
+                try transaction.acknowledge([result.sequence], at: clock.wall())
+            }) != nil
+        guard isStored else { return false }
+        ledger.resultsCommitted([(result.sequence, result.reply.count)])
+        answer(result.sequence, reply)
+        return true
+    }
+
+    /// Who asked waits until the disk takes the result; where the agent stops before, it is interrupted, also for the next
+    /// start.
+    private func finishLater(_ result: InboxResult, _ reply: Reply) {
+        AgentThreads.start { [self] in
+            repeat {
+                await AgentThreads.sleep(for: DiskHealth.retryInterval)
+                guard !state.withLock(\.isStopped) else { return }
+            } while !finished(result, reply)
+        }
+    }
+
+    private func answer(_ sequence: Int64, _ reply: Reply) {
+        state.withLock { $0.entries.removeValue(forKey: sequence) }?.answer(reply)
     }
 
     /// The agent stops: who still waits is told so.

@@ -96,6 +96,26 @@ import WaypostMessages
         try await harness.close()
     }
 
+    // It was answered, and no longer known as done: asked for again it was said to run still, and after a start to have
+    // been interrupted.
+    @Test func `whose result can't be stored is answered when it can`() async throws {
+        let router = try router()
+        let harness = try await AgentHarness(router: router)
+        let directory = harness.agent.configuration.stateDirectory
+        try router.register("a://away") { _ in
+            try FileManager.default.moveItem(atPath: directory, toPath: directory + "-away")
+            return .opened(7)
+        }
+        let named = #"{"id":"l1","type":"open","url":"a://away"}"#
+        async let answer = run(named, harness)
+        try await harness.until("a result that can't be stored") { $0.agent.store.disk.problem != nil }
+        try FileManager.default.moveItem(atPath: directory + "-away", toPath: directory)
+        let reply = try await answer
+        #expect(reply.code == .ok && !reply.isDuplicate)
+        #expect(try await run(named, harness).isDuplicate)
+        try await harness.close()
+    }
+
     @Test func `is no command of a client of the broker that takes its name`() async throws {
         let harness = try await AgentHarness(router: router())
         harness.receive(#"{"id":"x1","type":"open","url":"a://do/1"}"#, on: "waypost/v1/k1/cmd/local")
