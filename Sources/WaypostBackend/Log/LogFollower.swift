@@ -46,6 +46,8 @@ package struct LogFollower {
     private static let maximumAgents = 100_000
     /// The longest time in which agents may publish again what they have.
     private static let patience = Duration.seconds(3)
+    /// The longest time in which the broker may send what it keeps of them; it ends when that has come.
+    private static let longestLook = Duration.seconds(30)
     /// The most agents that are said to be lost with a moment's delay.
     private static let maximumLost = 10_000
     /// After a lost connection, what is older than the last message by this is asked for too, in milliseconds.
@@ -129,7 +131,7 @@ package struct LogFollower {
         var early: [MQTTMessage] = []
         var roster = Roster(topics: settings.topics)
         if selection.single == nil {
-            let reading = try await session.readAsMuch(within: Self.patience) {
+            let reading = try await session.readAsMuch(within: Self.longestLook) {
                 early.append($0)
                 roster.saw($0)
             }
@@ -146,7 +148,7 @@ package struct LogFollower {
         guard var fault = selection.fault(in: roster) else { return (early, selection.agents(in: roster)) }
         if selection.isByName {
             // Only their own topics were read: the right names are among the others.
-            let all = try await settings.roster(within: Self.patience)
+            let all = try await settings.roster(within: Self.longestLook)
             fault = selection.fault(in: all) ?? fault
         }
         if isDump { throw BackendError(.unknownReceiver, fault) }
