@@ -9,7 +9,7 @@ extension Agent {
     /// that it left.
     func groupsChanged(joined: [String], left: [String]) {
         let isFirst = groupChanges.withLock { changes in
-            changes.waiting.append((joined, left))
+            changes.came(joined: joined, left: left)
             defer { changes.areFollowed = true }
             return !changes.areFollowed
         }
@@ -55,18 +55,26 @@ extension Agent {
     }
 }
 
-/// Changes of the agent's groups that its link has not followed yet.
+/// What of the agent's groups its link has not followed yet: one change, however many documents come meanwhile.
 struct GroupChanges {
-    var waiting: [(joined: [String], left: [String])] = []
+    private var joined: [String] = []
+    private var left: [String] = []
     /// Whether a task follows them.
     var areFollowed = false
 
-    /// The next one; nil when there is none, and they are not followed any more.
+    mutating func came(joined: [String], left: [String]) {
+        // The link knows nothing of a group that was joined and left since.
+        self.left += left.filter { !self.joined.contains($0) && !self.left.contains($0) }
+        self.joined = self.joined.filter { !left.contains($0) } + joined
+    }
+
+    /// What to give up, and then what to subscribe to; nil when there is nothing, and it is not followed any more.
     mutating func next() -> (joined: [String], left: [String])? {
-        guard !waiting.isEmpty else {
+        guard !joined.isEmpty || !left.isEmpty else {
             areFollowed = false
             return nil
         }
-        return waiting.removeFirst()
+        defer { (joined, left) = ([], []) }
+        return (joined, left)
     }
 }

@@ -1,6 +1,7 @@
 import Testing
 import Waypost
 
+@testable import WaypostAgent
 @testable import WaypostFleet
 @testable import WaypostMessages
 
@@ -101,5 +102,20 @@ import Waypost
         try groups.restore(document(1, add: ["eu"]), left: ["eu", "lobby"])
         // A session at a broker may have subscriptions to what it left.
         #expect(groups.groups == ["lobby", "shop"] && groups.left == ["eu"])
+    }
+
+    @Test func `what comes before the link has followed is one change, however much it is`() {
+        var changes = GroupChanges()
+        changes.came(joined: ["a"], left: ["old"])
+        for number in 0..<10_000 {
+            changes.came(joined: ["g\(number)"], left: [])
+            changes.came(joined: ["old"], left: ["g\(number)"])
+            changes.came(joined: [], left: ["old"])
+        }
+        changes.came(joined: ["b", "old"], left: ["a"])
+        let change = changes.next()
+        #expect(change?.joined == ["b", "old"] && change?.left == ["old"])
+        let last = changes.next()
+        #expect(last == nil && !changes.areFollowed)
     }
 }
