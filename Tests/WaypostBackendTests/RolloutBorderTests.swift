@@ -42,6 +42,20 @@ import WaypostMessages
         #expect(scene.director == nil && scene.control?.at == began + scene.options.grace + 1_000)
     }
 
+    @Test func `where nobody is online a roll-out waits for a person, and goes on from there`() throws {
+        var scene = try RolloutScene(0)
+        scene.options.stages = [.count(1), .share(RolloutStage.everyone)]
+        scene.options.allowsNoTraffic = true
+        try scene.start()
+        #expect(scene.paused == "no agent of @lobby is online for stage 1")
+        #expect(scene.published.count { isControl($0, scene) } == 2)
+        scene.crowd = try RolloutScene(5).crowd
+        for index in scene.crowd.agents.indices { scene.arrive(index) }
+        try scene.begin(.resume)
+        scene.run { $0.control?.stage == 1 }
+        #expect(scene.control?.state == .running && scene.control?.below == .max)
+    }
+
     @Test func `of two decisions before either is published the later one is`() throws {
         let scene = try scene()
         var director = try required(scene.director)

@@ -294,6 +294,10 @@ extension RolloutDirector {
             leaveOut(place..<control.stages.count)
             return promote(why: why, at: now)
         }
+        // Nobody to choose the first one from.
+        guard stage.below > 0 else {
+            return pause("no agent of @\(group) is online for stage \(stage.place + 1)", at: now)
+        }
         guard state.stageBegan() else { return }
         leaveOut(place..<stage.place)
         change(.running, "stage", why: why) {
