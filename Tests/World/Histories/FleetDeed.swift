@@ -29,6 +29,8 @@ enum FleetDeed {
     case broker(isKilled: Bool)
     case sync(agent: Int)
     case full(agent: Int, bytes: Int)
+    /// Of one of the agents, or that of the backends; so many milliseconds beside the right time.
+    case clock(Int, error: Int64)
     case heals
     case pause(Int64)
 
@@ -61,6 +63,11 @@ enum FleetDeed {
         case 28, 29: self = .heals
         case 30...32: self = .pause(2 * size)
         case 40, 41: self = .group(backend: backend, agent: agent, name: name, joins: coin)
+        case 39:
+            // Right again, a minute, an hour or a week.
+            let reach: [Int64] = [0, 60_000, 3_600_000, 604_800_000]
+            let error = reach[Int(size % 4)]
+            self = .clock(agent + (size > 15_000 ? traits.agents : 0), error: coin ? error : -error)
         case 42: self = .groups(agent: agent, joins: coin ? "day" : "night", leaves: name)
         default: self = .opens(1 + Int(size % 3))
         }
@@ -79,6 +86,7 @@ enum FleetDeed {
         case .broker: .broker
         case .sync: .sync
         case .full: .full
+        case .clock: .clock
         }
     }
 }

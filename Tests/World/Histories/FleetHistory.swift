@@ -177,6 +177,8 @@ final class FleetHistory: Sendable {
         case .broker(let isKilled): broker.restart(isKilled: isKilled)
         case .sync(let agent): agents[agent].failSyncs(true)
         case .full(let agent, let bytes): agents[agent].limit(bytes)
+        case .clock(let who, let error):
+            if who < agents.count { agents[who].setClock(off: error) } else { scheduler.setClock(off: error) }
         case .heals: heal()
         case .pause(let time): try take(from: sender, for: .milliseconds(time)) { _ in false }
         }
@@ -186,7 +188,9 @@ final class FleetHistory: Sendable {
         for agent in agents {
             agent.failSyncs(false)
             agent.limit(nil)
+            agent.setClock(off: 0)
         }
+        scheduler.setClock(off: 0)
     }
 
     /// Each agent is asked for the page that maps change.

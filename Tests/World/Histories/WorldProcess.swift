@@ -77,6 +77,8 @@ final class WorldAgent: Sendable {
     private let broker: MemoryBroker
     private let disk: WorldDisk
     private let run = Guarded<Run?>(nil)
+    /// By how many milliseconds the clock of its machine is off.
+    private let clockError = Guarded<Int64>(0)
 
     /// - Parameter folder: without links in its path.
     init(
@@ -101,7 +103,7 @@ final class WorldAgent: Sendable {
         try WorldApp().register(on: router)
         let agent = try Agent(
             configuration(), router: router,
-            logger: Logger(label: "world") { _ in SwiftLogNoOpLogHandler() }, clock: .system,
+            logger: Logger(label: "world") { _ in SwiftLogNoOpLogHandler() }, clock: clock,
             makeLink: { process.link($0, $1) })
         let run = Run(agent: agent, router: router, process: process)
         self.run.withLock { $0 = run }
@@ -137,6 +139,16 @@ final class WorldAgent: Sendable {
     func cut() { run.withLock { $0 }?.process.cut() }
     func failSyncs(_ fails: Bool) { disk.failSyncs(fails) }
     func limit(_ bytes: Int?) { disk.limit(bytes) }
+    func setClock(off error: Int64) { clockError.withLock { $0 = error } }
+
+    /// That on the wall of the world is the backends'.
+    private var clock: AgentClock {
+        var clock = AgentClock.system
+        clock.wall = { [self] in
+            WallClock.now() - scheduler.clock.error + clockError.withLock(\.self)
+        }
+        return clock
+    }
 
     /// Its machine loses its power, here and now; false when it does not run.
     func kill() -> Bool {
