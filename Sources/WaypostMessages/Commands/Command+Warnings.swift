@@ -5,7 +5,7 @@ extension Command {
     package static let maximumWarnings = 8
 
     /// The fields that any command may have.
-    static let commonFields = [
+    static let commonFields: Set = [
         "id", "type", "exp", "ttl", "at", "v", "lane", "after", "window", "when", "seq", "trace",
         "tracestate", "from", "aud",
     ]
@@ -21,21 +21,9 @@ extension Command {
     /// Probable mistakes in an accepted command: misspelt fields, and seconds in the place of milliseconds.
     static func warnings(of fields: Fields, _ operation: Operation) -> [String] {
         let own = operation.fields
-        let unknown = fields.names.filter { !own.contains($0) && !commonFields.contains($0) }
-        var warnings: [String] = []
-        let missing = (commonFields + own).filter { fields[$0] == nil }
-        for name in unknown.sorted().prefix(maximumWarnings) {
-            // A long name, or one of two letters, is no slip of the fingers.
-            let plain = name.lowercased().filter { $0 != "_" && $0 != "-" }
-            let slip =
-                (3...32).contains(name.utf8.count)
-                ? NearestNames.find(name, among: missing, limit: 1, slips: 2).first : nil
-            let near = otherNames[plain].flatMap { missing.contains($0) ? $0 : nil } ?? slip
-            let shown = Name.isValid(name) ? name : name.cut(to: shownName).quoted
-            warnings.append(
-                "the field \(shown) is unknown and was ignored" + (near.map { "; did you mean \($0)?" } ?? "")
-            )
-        }
+        let unknown = fields.names.filter { !commonFields.contains($0) && !own.contains($0) }
+        var warnings =
+            unknown.isEmpty ? [] : warnings(of: unknown, besides: fields, commonFields.sorted() + own)
         for name in ["at", "exp", "after"] {
             guard let time = fields[name]?.intValue, Timestamp.looksLikeSeconds(time) else { continue }
             warnings.append("\(name) \(time) looks like seconds; it is in milliseconds since 1970")
@@ -50,6 +38,22 @@ extension Command {
             warnings.append("tracestate is no W3C tracestate and was ignored")
         }
         return Array(warnings.prefix(maximumWarnings))
+    }
+
+    private static func warnings(of unknown: [String], besides fields: Fields, _ known: [String]) -> [String]
+    {
+        let missing = known.filter { fields[$0] == nil }
+        return unknown.sorted().prefix(maximumWarnings).map { name in
+            // A long name, or one of two letters, is no slip of the fingers.
+            let plain = name.lowercased().filter { $0 != "_" && $0 != "-" }
+            let slip =
+                (3...32).contains(name.utf8.count)
+                ? NearestNames.find(name, among: missing, limit: 1, slips: 2).first : nil
+            let near = otherNames[plain].flatMap { missing.contains($0) ? $0 : nil } ?? slip
+            let shown = Name.isValid(name) ? name : name.cut(to: shownName).quoted
+            return "the field \(shown) is unknown and was ignored"
+                + (near.map { "; did you mean \($0)?" } ?? "")
+        }
     }
 }
 
