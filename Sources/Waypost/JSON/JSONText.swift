@@ -79,18 +79,15 @@ enum JSONText {
             // By pointer: searching a slice takes several times as long where generic code is not specialized.
             guard let text = buffer.baseAddress else { return }
             let end = buffer.count
-            var first = 0
             var place = 0
             while place < end {
-                let byte = text[place]
-                if mustEscape(byte) {
-                    bytes.append(UnsafeBufferPointer(rebasing: buffer[first..<place]))
-                    escape(byte, to: &bytes)
-                    first = place + 1
-                }
+                let first = place
+                while place < end, !mustEscape(text[place]) { place += 1 }
+                bytes.append(UnsafeBufferPointer(start: text + first, count: place - first))
+                guard place < end else { return }
+                escape(text[place], to: &bytes)
                 place += 1
             }
-            bytes.append(UnsafeBufferPointer(rebasing: buffer[first...]))
         }
         bytes.append(UInt8(ascii: "\""))
     }

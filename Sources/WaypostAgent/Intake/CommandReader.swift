@@ -48,13 +48,11 @@ struct CommandReader: Sendable {
                 keptFor: limits.commandLifeMilliseconds)
             : try CommandPayload(stored: message.payload, limits: limits.json)
         let id = try Command.id(in: payload.fields)
-        let decoded = Result { () throws(Failure) in
-            try Command(
-                id: id, fields: payload.fields, arrival: now, keptFor: limits.commandLifeMilliseconds)
-        }
-        let operation = try? decoded.get().operation
+        var operation: Command.Operation?
         let header = Result { () throws(Failure) in
-            let command = try decoded.get()
+            let command = try Command(
+                id: id, fields: payload.fields, arrival: now, keptFor: limits.commandLifeMilliseconds)
+            operation = command.operation
             try check(command, at: now, isClockCorrect: isClockCorrect)
             var header = CommandHeader(command)
             header.opening = try opening(of: command, at: now)

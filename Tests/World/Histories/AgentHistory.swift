@@ -228,7 +228,7 @@ final class AgentHistory: Sendable {
             case .sync: disk.failSyncs(true)
             case .full: disk.limit(Int(size))
             case .clock: setClock(off: size)
-            case .power, .maps, .forged, .rollouts, .backend, .scheduled, .groups, .locally: break
+            case .power, .maps, .forged, .rollouts, .backend, .scheduled, .groups, .locally, .lies: break
             }
         }
     }

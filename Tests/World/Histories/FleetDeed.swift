@@ -32,6 +32,8 @@ enum FleetDeed {
     /// Of one of the agents, or that of the backends; so many milliseconds beside the right time.
     case clock(Int, error: Int64)
     case heals
+    /// The member that says what is not so does, so many times.
+    case lies(Int)
     case pause(Int64)
 
     init(_ draws: inout Draws, _ traits: FleetHistory.Traits) {
@@ -58,10 +60,11 @@ enum FleetDeed {
         case 23: self = .cut(agent)
         case 24: self = .cut(traits.agents + backend)
         case 25: self = .broker(isKilled: coin)
-        case 26: self = .sync(agent: agent)
-        case 27: self = .full(agent: agent, bytes: 4_096 + Int(size) * 20)
+        case 26: self = traits.hasLiar ? .pause(size) : .sync(agent: agent)
+        case 27: self = traits.hasLiar ? .pause(size) : .full(agent: agent, bytes: 4_096 + Int(size) * 20)
         case 28, 29: self = .heals
         case 30...32: self = .pause(2 * size)
+        case 36...38: self = traits.hasLiar ? .lies(1 + Int(size % 5)) : .opens(1 + Int(size % 3))
         case 40, 41: self = .group(backend: backend, agent: agent, name: name, joins: coin)
         case 39:
             // Right again, a minute, an hour or a week.
@@ -87,6 +90,7 @@ enum FleetDeed {
         case .sync: .sync
         case .full: .full
         case .clock: .clock
+        case .lies: .lies
         }
     }
 }

@@ -9,6 +9,8 @@ extension FleetHistory {
     /// The roll-out ends, the newest map comes in force everywhere, and what is shown is so.
     func comeToRest(_ sender: WorldClient) throws {
         heal()
+        // Where it stayed, each promotion would wait for it.
+        liar.withLock { $0?.goes() }
         try endRollout(sender)
         try endCalls(sender)
         try bringNewestMap(sender)
@@ -115,8 +117,12 @@ extension FleetHistory {
         var text = ""
         for _ in 0..<10 {
             let shown = try result("agents", sender) { try await $0.backend.agents() }
-            let wrong = (shown ?? []).filter { [.lost, .stopped, .unknown].contains($0.condition) }
-            if shown?.map(\.name).sorted() == names, wrong.isEmpty { return try checkAudit(sender) }
+            let wrong = (shown ?? []).filter {
+                names.contains($0.name) && [.lost, .stopped, .unknown].contains($0.condition)
+            }
+            if Set(shown?.map(\.name) ?? []).isSuperset(of: names), wrong.isEmpty {
+                return try checkAudit(sender)
+            }
             text = "\(shown?.map { "\($0.name) \($0.condition)" }.sorted() ?? [])"
             try take(from: sender, for: .seconds(30)) { _ in false }
         }

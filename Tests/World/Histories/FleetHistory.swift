@@ -45,6 +45,8 @@ final class FleetHistory: Sendable {
         var options = RolloutOptions()
         /// Whether it goes on for so long that agents need not know what came any more.
         var isLong: Bool
+        /// Whether one of the group says what is not so; then no disk fails, which would be a reason of its own.
+        var hasLiar: Bool
 
         init(_ seed: UInt64) {
             var draws = Draws(seed: seed, stream: 3)
@@ -63,6 +65,7 @@ final class FleetHistory: Sendable {
             options.hold = .seconds(60)
             options.revertsWhenSilent = Bool.random(using: &draws)
             options.allowsNoTraffic = Int.random(in: 0...2, using: &draws) == 0
+            hasLiar = Int.random(in: 0...2, using: &draws) == 0
         }
     }
 
@@ -72,6 +75,8 @@ final class FleetHistory: Sendable {
     let agents: [WorldAgent]
     let backends: [WorldBackend]
     let truth: Guarded<FleetTruth>
+    private let seed: UInt64
+    let liar = Guarded<FleetLiar?>(nil)
     /// How often what went wrong hit the fleet in which state.
     var met: [String: Int] { truth.withLock(\.met) }
     private let numbers = Guarded((command: 0, map: 0, rollout: 0))
@@ -87,7 +92,8 @@ final class FleetHistory: Sendable {
         truth = Guarded(
             FleetTruth(
                 agents: agents.map(\.name), needsTraffic: !traits.options.allowsNoTraffic,
-                keepsMaps: traits.broker.persists))
+                keepsMaps: traits.broker.persists, hasLiar: traits.hasLiar))
+        self.seed = seed
     }
 
     func run(_ draws: Draws, count: Int, without: Set<HistoryPart>) throws {
@@ -96,6 +102,9 @@ final class FleetHistory: Sendable {
         let ends = ["state", "health", "map/applied", "map", "map/next", "rollout", "reply/me", "groups"]
         let sender = WorldClient("me", at: broker, ends.map { "waypost/v1/+/\($0)" })
         for agent in agents { try start(agent) }
+        if traits.hasLiar, !without.contains(.lies) {
+            liar.withLock { $0 = FleetLiar(at: broker, Draws(seed: seed, stream: 5)) }
+        }
         for backend in backends { try backend.start() }
         // What is sent before its session is there, no broker keeps for it.
         try take(from: sender, for: .seconds(60)) { $0.offline.isEmpty }
@@ -175,6 +184,9 @@ final class FleetHistory: Sendable {
         case .cut(let who):
             if who < agents.count { agents[who].cut() } else { backends[who - agents.count].cut() }
         case .broker(let isKilled): broker.restart(isKilled: isKilled)
+        case .lies(let times):
+            let control = truth.withLock(\.control)
+            for _ in 0..<times { liar.withLock { $0?.lies(about: control) } }
         case .sync(let agent): agents[agent].failSyncs(true)
         case .full(let agent, let bytes): agents[agent].limit(bytes)
         case .clock(let who, let error):

@@ -76,8 +76,11 @@ struct FleetTruth {
     /// Whether a map that nobody has opened a page of goes no further.
     private let needsTraffic: Bool
 
-    init(agents names: [String], needsTraffic: Bool, keepsMaps: Bool) {
-        (self.needsTraffic, self.keepsMaps) = (needsTraffic, keepsMaps)
+    /// Whether one of the group says what is not so, and nothing else speaks against a good map.
+    private let hasLiar: Bool
+
+    init(agents names: [String], needsTraffic: Bool, keepsMaps: Bool, hasLiar: Bool) {
+        (self.needsTraffic, self.keepsMaps, self.hasLiar) = (needsTraffic, keepsMaps, hasLiar)
         for name in names { agents[name] = Seen() }
     }
 
@@ -198,6 +201,7 @@ struct FleetTruth {
             throw Breach(law: 16, text: "roll-out \(found.id) is done, and each open of its page fails")
         }
         try checkEnd(found)
+        try checkReturn(found)
         let isPassed = found.why?.contains("passed") ?? false
         guard isPassed, before?.id == found.id, !found.state.isOver else { return }
         guard agents.values.contains(where: { $0.had.contains(digest) }) else {
@@ -218,6 +222,16 @@ struct FleetTruth {
             guard found.state != .done || seen.digest == next else {
                 throw Breach(law: 16, text: "\(found.id) is done, and \(name) does not have its map in force")
             }
+        }
+    }
+
+    /// Law 17: people take a good map back, or a broker that has lost it, and not what one says.
+    private func checkReturn(_ found: RolloutControl) throws(Breach) {
+        guard hasLiar, found.state == .takingBack, let why = found.why,
+            maps[found.next.digest]?.marker != nil
+        else { return }
+        guard ["people", "the end", "the broker"].contains(where: why.hasPrefix) else {
+            throw Breach(law: 17, text: "\(found.id) has a good map, and is taken back: \(why)")
         }
     }
 

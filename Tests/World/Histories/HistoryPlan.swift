@@ -28,6 +28,8 @@ package enum HistoryPart: String, Codable, CaseIterable, Sendable {
     case groups
     /// Programs of the agent's own machine send it commands, and its own one asks what maps decide.
     case locally
+    /// One member of a group says what is not so.
+    case lies
 
     /// What goes wrong by itself, each with each state that it may hit, in histories of a kind.
     package static func meetings(in kind: HistoryKind) -> [String] {
