@@ -180,6 +180,26 @@ struct RolloutLiarTests {
         #expect(scene.director?.fleet.agents[liar]?.isOnline == false)
     }
 
+    @Test func `what one wants while the broker is read takes the place of no newer map`() throws {
+        var scene = try RolloutScene(20)
+        try scene.start()
+        scene.advance(seconds: 10)
+        let topic = scene.topics.map(of: .group("lobby"))
+        let newer = MQTTMessage.json(topic, RolloutScene.map(50), retain: true)
+        scene.publish(newer)
+        scene.advance(seconds: 10)
+        scene.director?.disconnected(at: scene.now)
+        var applied = AppliedMap()
+        applied.isWanted = true
+        let name = scene.crowd.agents[0].name
+        scene.publish(.json(scene.topics.applied(of: name), applied.encoded(), retain: true))
+        let control = try #require(scene.retained[scene.topics.rollout(of: "lobby")])
+        for message in [newer, control] { scene.director?.saw(message, at: scene.now) }
+        scene.director?.reconnected(at: scene.now)
+        scene.advance(seconds: 30)
+        #expect(scene.retained[topic]?.payload == newer.payload)
+    }
+
     @Test(arguments: [900, RolloutControl.longestJump + 2, RolloutControl.highest, Fields.largestInteger])
     func `an order that nobody gave is named, whatever its number, and ignored`(_ epoch: Int64) throws {
         var scene = try RolloutScene(20)

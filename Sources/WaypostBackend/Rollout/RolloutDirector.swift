@@ -57,6 +57,8 @@ package struct RolloutDirector: Sendable {
         package var lease: RolloutLease?
         /// The bytes of the control document.
         var controlPayload: [UInt8] = []
+        /// The agents that want a map, while what the broker keeps is being read.
+        var wishing: Set<String> = []
 
         package init() {}
     }
@@ -371,7 +373,9 @@ package struct RolloutDirector: Sendable {
                 name, agent, report, control, touched: { changed?.touches($0) ?? false }, at: now)
         case .failed: break
         case .unreadable: break
-        case .wants: if clock.wishes.time(of: name, at: now) <= now { heal(because: name, at: now) }
+        // The broker may keep a newer map than the one that is known.
+        case .wants where !clock.isConnected: kept.wishing.insert(name)
+        case .wants: if isGranted(name, at: now) { heal(isAsked: true, at: now) }
         }
         if fleet.isCrowding(name) { notices.flooded(name) }
     }
@@ -405,19 +409,23 @@ package struct RolloutDirector: Sendable {
         clock.leaseUnseen = nil
         clock.lastHealing = .min / 2
         guard outcome == nil else { return }
-        heal(because: nil, at: now)
+        let isAsked = kept.wishing.sorted().contains { isGranted($0, at: now) }
+        heal(isAsked: isAsked, at: now)
         restoreAudit()
+    }
+
+    private mutating func isGranted(_ agent: String, at now: Int64) -> Bool {
+        clock.wishes.time(of: agent, at: now) <= now
     }
 
     /// How often something is published again, in milliseconds.
     static let pauseOfHealing: Int64 = 5_000
 
     /// Publishes again what the broker should keep and does not, or what an agent says that it did not get.
-    private mutating func heal(because agent: String?, at now: Int64) {
+    private mutating func heal(isAsked: Bool, at now: Int64) {
         // One publish serves all that ask at the same time.
         guard let control, outcome == nil, now - clock.lastHealing >= Self.pauseOfHealing else { return }
         clock.lastHealing = now
-        let isAsked = agent != nil
         if let groupMap, isAsked || kept.base?.id.digest != groupMap.id.digest,
             objection(toReplacingWith: groupMap) == nil
         {
