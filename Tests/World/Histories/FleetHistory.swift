@@ -135,7 +135,14 @@ final class FleetHistory: Sendable {
         from sender: WorldClient, for time: Duration, unless isEnough: (FleetTruth) -> Bool
     ) throws {
         try sender.take(until: MonotonicTime.after(time), unless: { truth.withLock { isEnough($0) } }) {
-            if case .message(let delivery) = $0 { try truth.withLock { try $0.heard(delivery) } }
+            guard case .message(let delivery) = $0 else { return }
+            let control = try truth.withLock { truth in
+                let before = truth.control?.order
+                try truth.heard(delivery)
+                return truth.control?.order == before ? nil : truth.control
+            }
+            // Of each order at once, and again when it is drawn.
+            if let control { liar.withLock { $0?.lies(about: control) } }
         }
     }
 

@@ -5,14 +5,17 @@ import WaypostMessages
 
 /// One member of the group says what is not so, from its beginning on.
 struct FleetLiar {
-    private static let name = "liar"
+    static let name = "liar"
     private let client: WorldClient
     private var draws: Draws
+    /// What it says most of the time.
+    private let usual: Int
     private var epoch: Int64 = 0
     private var number = 0
 
     init(at broker: MemoryBroker, _ draws: Draws) {
         (client, self.draws) = (WorldClient(Self.name, at: broker, []), draws)
+        usual = Int.random(in: 0...11, using: &self.draws)
         comes()
     }
 
@@ -35,7 +38,8 @@ struct FleetLiar {
     mutating func lies(about control: RolloutControl?) {
         reconnect()
         let largest = Fields.largestInteger
-        switch Int.random(in: 0...11, using: &draws) {
+        let other = Int.random(in: 0...33, using: &draws)
+        switch other < 12 ? other : usual {
         case 0: comes()
         case 1: goes()
         case 2: sayHealth(isRed: true)

@@ -204,7 +204,11 @@ struct FleetTruth {
         try checkReturn(found)
         let isPassed = found.why?.contains("passed") ?? false
         guard isPassed, before?.id == found.id, !found.state.isOver else { return }
-        guard agents.values.contains(where: { $0.had.contains(digest) }) else {
+        // Of a stage that is a liar alone nobody can know that.
+        guard
+            agents.values.contains(where: { $0.had.contains(digest) })
+                || before?.chooses(FleetLiar.name) == true
+        else {
             throw Breach(law: 18, text: "\(found.why ?? ""), and no agent had the map of \(found.id)")
         }
     }
