@@ -20,8 +20,8 @@ extension Agent {
     func checkCertificate() -> Task<Void, Never>? {
         guard let files = certificateFiles else { return nil }
         let now = clock.wall()
-        let own = clockMonitor.isCorrect(at: now) ? Certificate.firstToEnd(inFile: files.certificate) : nil
-        let marks = files.newMarks
+        let own = clockMonitor.isCorrect(at: now) ? certificateDisk.certificate(in: files.certificate) : nil
+        let marks = files.newMarks(on: certificateDisk)
         let step = renewal.withLock { $0.look(own, marks, at: now, clock.monotonic()) }
         guard let step else { return nil }
         return AgentThreads.start { [self] in
@@ -40,7 +40,7 @@ extension Agent {
         do {
             logger.notice("the certificate \(files.certificate) is due; a newer one is made")
             try await make(files)
-            guard FileMark(files.newCertificate) == nil else { return nil }
+            guard certificateDisk.mark(of: files.newCertificate) == nil else { return nil }
             throw CertificateFault(text: "there is no \(files.newCertificate) after it")
         } catch {
             let reason = (error as? CertificateFault)?.text ?? error.words
@@ -52,9 +52,9 @@ extension Agent {
         _ files: CertificateFiles, _ marks: [FileMark?]
     ) async -> CertificateRenewal.Outcome? {
         do {
-            try files.checkNew()
+            try files.checkNew(on: certificateDisk)
             try await connect(with: files)
-            try files.swap(marks)
+            try files.swap(marks, on: certificateDisk)
         } catch {
             let reason = (error as? CertificateFault)?.text ?? error.words
             return keptOut("\(files.newCertificate) is kept out: \(reason)")
@@ -76,8 +76,8 @@ extension Agent {
         trial.clientID = "\(configuration.agent)-renew"
         (trial.cleanStart, trial.sessionExpiry, trial.subscriptions) = (true, 0, [])
         trial.tls?.certificateFile = files.newCertificate
-        trial.tls?.keyFile = files.keyOfNew
-        let session = try await MQTTSession.connect(trial, within: Self.trial)
+        trial.tls?.keyFile = files.keyOfNew(on: certificateDisk)
+        let session = try await MQTTSession.connect(trial, within: Self.trial, over: makeLink)
         await session.disconnect()
     }
 
@@ -91,7 +91,8 @@ extension Agent {
 
     /// Until when the agent's own certificate is good, when it is due, and what the last try came to; nil without one.
     var certificateDocument: JSONValue? {
-        guard let files = certificateFiles, let own = Certificate.firstToEnd(inFile: files.certificate) else {
+        guard let files = certificateFiles, let own = certificateDisk.certificate(in: files.certificate)
+        else {
             return nil
         }
         let (due, last) = renewal.withLock { ($0.due(own), $0.last) }

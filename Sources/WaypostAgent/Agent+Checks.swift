@@ -146,7 +146,8 @@ extension Agent {
     }
 
     var certificates: CertificateCheck {
-        CertificateCheck(file: reloadable.withLock(\.configuration.link.tls?.certificateFile))
+        CertificateCheck(
+            file: reloadable.withLock(\.configuration.link.tls?.certificateFile), disk: certificateDisk)
     }
 
     private func certificateCheck(_ link: LinkStatus.State, at now: Int64) -> [HealthCheck] {

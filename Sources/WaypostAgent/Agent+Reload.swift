@@ -35,17 +35,18 @@ extension Agent {
         private(set) var configuration: AgentConfiguration
         /// How much did not fit into the published lists, by what they are of.
         var missing: [String: Int] = [:]
+        private let disk: any CertificateDisk
         private var files: [FileMark?]
 
-        init(_ configuration: AgentConfiguration) {
-            self.configuration = configuration
-            files = Self.marks(configuration.link.tls)
+        init(_ configuration: AgentConfiguration, on disk: any CertificateDisk) {
+            (self.configuration, self.disk) = (configuration, disk)
+            files = Self.marks(configuration.link.tls, on: disk)
         }
 
         /// Takes what may change; returns the link when it has to connect again.
         mutating func change(to new: AgentConfiguration) -> (any MessageLink)? {
             let before = configuration
-            let marks = Self.marks(new.link.tls)
+            let marks = Self.marks(new.link.tls, on: disk)
             let mustRenew =
                 before.link.credentials != new.link.credentials || before.link.tls != new.link.tls
                 || files != marks
@@ -54,8 +55,8 @@ extension Agent {
             return mustRenew ? link : nil
         }
 
-        private static func marks(_ tls: TLSOptions?) -> [FileMark?] {
-            [tls?.caFile, tls?.certificateFile, tls?.keyFile].map { $0.flatMap(FileMark.init) }
+        private static func marks(_ tls: TLSOptions?, on disk: any CertificateDisk) -> [FileMark?] {
+            [tls?.caFile, tls?.certificateFile, tls?.keyFile].map { $0.flatMap(disk.mark(of:)) }
         }
     }
 }

@@ -61,6 +61,7 @@ public final class Agent: Service {
     let runs = RunRecord()
     let started: Int64
     let makeLink: MakeLink
+    let certificateDisk: any CertificateDisk
 
     /// Opens the state directory and creates the components; nothing runs and nothing connects before ``run()``.
     ///
@@ -80,7 +81,8 @@ public final class Agent: Service {
     package init(
         _ configuration: AgentConfiguration, router: Router, logger: Logger, clock: AgentClock,
         around scope: HandlerScope? = nil,
-        makeLink: @escaping MakeLink = { MQTTLink(configuration: $0, delegate: $1) }
+        makeLink: @escaping MakeLink = { MQTTLink(configuration: $0, delegate: $1) },
+        certificateDisk: any CertificateDisk = FileDisk()
     ) throws {
         topics = try configuration.validatedTopics()
         let level = try configuration.validatedLogLevel()
@@ -89,12 +91,13 @@ public final class Agent: Service {
         (self.configuration, self.router, self.clock, self.makeLink) = (
             configuration, router, clock, makeLink
         )
+        self.certificateDisk = certificateDisk
         let (agent, limits) = (configuration.agent, configuration.limits)
         // Rules of a broker that were written before there was a document of groups do not let it be read.
         status = LinkStatus(optional: topics.documents(of: agent) + [topics.groups(of: agent)])
         let redaction = Redaction(further: configuration.redactedKeys)
         started = clock.wall()
-        reloadable = Guarded(Reloadable(configuration))
+        reloadable = Guarded(Reloadable(configuration, on: certificateDisk))
         renewal = Guarded(
             CertificateRenewal(
                 share: configuration.renewAfter, canMake: configuration.renewCertificate != nil))

@@ -81,23 +81,24 @@ import Testing
         }
         defer { certificates.remove() }
         let files = CertificateFiles(certificate: certificates["client.pem"], key: certificates["client.key"])
-        #expect(throws: CertificateFault.self) { try files.checkNew() }
+        let disk = FileDisk()
+        #expect(throws: CertificateFault.self) { try files.checkNew(on: disk) }
         for end in ["key", "pem"] { try certificates.copy("next.\(end)", to: "client.\(end).new") }
         try FileManager.default.setAttributes([.posixPermissions: 0o666], ofItemAtPath: files.newKey)
-        #expect(throws: CertificateFault.self) { try files.checkNew() }
+        #expect(throws: CertificateFault.self) { try files.checkNew(on: disk) }
         try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: files.newKey)
-        try files.checkNew()
-        #expect(throws: CertificateFault.self) { try files.swap([nil, nil]) }
-        #expect(files.keyOfNew == files.newKey)
+        try files.checkNew(on: disk)
+        #expect(throws: CertificateFault.self) { try files.swap([nil, nil], on: disk) }
+        #expect(files.keyOfNew(on: disk) == files.newKey)
         // The agent ends when the key has been moved, and nothing else.
         #expect(rename(files.newKey, files.key) == 0)
-        #expect(files.keyOfNew == files.key)
-        try files.checkNew()
-        try files.swap(files.newMarks)
+        #expect(files.keyOfNew(on: disk) == files.key)
+        try files.checkNew(on: disk)
+        try files.swap(files.newMarks(on: disk), on: disk)
         #expect(Certificate.inFile(files.certificate) == Certificate.inFile(certificates["next.pem"]))
         // One that ends no later is none.
         try certificates.copy("next.pem", to: "client.pem.new")
-        #expect(throws: CertificateFault.self) { try files.checkNew() }
+        #expect(throws: CertificateFault.self) { try files.checkNew(on: disk) }
     }
 
     @Test func `the agent's own is read from its file each time`() async throws {

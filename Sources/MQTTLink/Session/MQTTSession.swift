@@ -53,8 +53,8 @@ public final class MQTTSession: Sendable {
 
     /// The same over a link of the caller's.
     package static func connect(
-        _ configuration: MQTTLinkConfiguration, within limit: Duration, messageLimit: Int, byteLimit: Int,
-        over makeLink: MakeLink
+        _ configuration: MQTTLinkConfiguration, within limit: Duration, messageLimit: Int = 16_384,
+        byteLimit: Int = 64 << 20, over makeLink: MakeLink
     ) async throws -> MQTTSession {
         var configuration = configuration
         configuration.reconnect.isOn = false

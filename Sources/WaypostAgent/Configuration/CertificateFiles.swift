@@ -9,4 +9,6 @@ public struct CertificateFiles: Sendable, Hashable {
     public var newCertificate: String { certificate + ".new" }
     /// Where its key comes, if it has another; it must be there before the certificate is.
     public var newKey: String { key + ".new" }
+
+    package init(certificate: String, key: String) { (self.certificate, self.key) = (certificate, key) }
 }

@@ -4,6 +4,7 @@ import MQTTLink
 struct CertificateCheck: Sendable {
     /// The agent's own, for mutual TLS.
     let file: String?
+    var disk: any CertificateDisk = FileDisk()
 
     /// The finding; nil when there are no certificates.
     ///
@@ -12,7 +13,7 @@ struct CertificateCheck: Sendable {
     ///   - now: in milliseconds since 1970.
     func finding(broker: Certificate?, at now: Int64) -> (isOK: Bool, detail: String)? {
         // The file may be renewed at any time; the next connection will read it.
-        let own = file.map { (Certificate.firstToEnd(inFile: $0), $0) }
+        let own = file.map { (disk.certificate(in: $0), $0) }
         var parts: [(isOK: Bool, text: String)] = []
         if let (certificate, path) = own {
             parts.append(
@@ -26,7 +27,7 @@ struct CertificateCheck: Sendable {
 
     /// How many days are left of the agent's own, `own`, and of the broker's, `broker`; negative when it has expired.
     func days(broker: Certificate?, at now: Int64) -> [(whose: String, days: Int64)] {
-        let own = file.flatMap(Certificate.firstToEnd(inFile:))
+        let own = file.flatMap(disk.certificate(in:))
         return [("own", own), ("broker", broker)].compactMap { whose, certificate in
             certificate.map {
                 (whose, ($0.notAfter.subtractingReportingOverflow(now / 1000).partialValue) / 86_400)

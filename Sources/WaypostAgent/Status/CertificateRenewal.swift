@@ -1,4 +1,3 @@
-import Glibc
 import MQTTLink
 import WaypostMessages
 
@@ -85,34 +84,26 @@ struct CertificateRenewal: Sendable {
     }
 }
 
-/// Why a certificate can't be taken, for people.
-struct CertificateFault: Error, Sendable, CustomStringConvertible {
-    let text: String
-    var description: String { text }
-}
-
 extension CertificateFiles {
     /// Those of the newer certificate and its key.
-    var newMarks: [FileMark?] { [FileMark(newCertificate), FileMark(newKey)] }
-    /// The key that the newer certificate belongs to.
-    var keyOfNew: String { access(newKey, F_OK) == 0 ? newKey : key }
-
-    /// - Throws: ``CertificateFault`` when the newer one is none, or could be anybody's.
-    func checkNew() throws(CertificateFault) {
-        guard let new = Certificate.firstToEnd(inFile: newCertificate) else {
-            throw CertificateFault(text: "there is no certificate in it")
-        }
-        for path in Set([newCertificate, keyOfNew]) where Self.canOthersWrite(path) {
-            throw CertificateFault(text: "others may write \(path): chmod go-w")
-        }
-        if let old = Certificate.firstToEnd(inFile: certificate), new.notAfter <= old.notAfter {
-            throw CertificateFault(text: "it ends no later than the one in use")
-        }
+    func newMarks(on disk: any CertificateDisk) -> [FileMark?] {
+        [disk.mark(of: newCertificate), disk.mark(of: newKey)]
     }
 
-    private static func canOthersWrite(_ path: String) -> Bool {
-        var status = stat()
-        return stat(path, &status) == 0 && status.st_mode & (S_IWGRP | S_IWOTH) != 0
+    /// The key that the newer certificate belongs to.
+    func keyOfNew(on disk: any CertificateDisk) -> String { disk.mark(of: newKey) != nil ? newKey : key }
+
+    /// - Throws: ``CertificateFault`` when the newer one is none, or could be anybody's.
+    func checkNew(on disk: any CertificateDisk) throws(CertificateFault) {
+        guard let new = disk.certificate(in: newCertificate) else {
+            throw CertificateFault(text: "there is no certificate in it")
+        }
+        for path in Set([newCertificate, keyOfNew(on: disk)]) where disk.canOthersWrite(path) {
+            throw CertificateFault(text: "others may write \(path): chmod go-w")
+        }
+        if let old = disk.certificate(in: certificate), new.notAfter <= old.notAfter {
+            throw CertificateFault(text: "it ends no later than the one in use")
+        }
     }
 
     /// The newer one takes the place of the one in use.
@@ -121,30 +112,18 @@ extension CertificateFiles {
     /// tried and taken at the next start.
     ///
     /// - Parameter marks: those of what was tried.
-    func swap(_ marks: [FileMark?]) throws(CertificateFault) {
-        guard newMarks == marks else { throw CertificateFault(text: "it changed while it was tried") }
+    func swap(_ marks: [FileMark?], on disk: any CertificateDisk) throws(CertificateFault) {
+        guard newMarks(on: disk) == marks else {
+            throw CertificateFault(text: "it changed while it was tried")
+        }
+        // What others wrote may not be on the disk yet.
         if marks.last.flatMap(\.self) != nil {
-            try Self.sync(newKey)
-            try Self.move(newKey, to: key)
+            try disk.sync(newKey)
+            try disk.move(newKey, to: key)
         }
-        try Self.sync(newCertificate)
-        try Self.move(newCertificate, to: certificate)
+        try disk.sync(newCertificate)
+        try disk.move(newCertificate, to: certificate)
         let folder = certificate.lastIndex(of: "/").map { String(certificate[...$0]) } ?? "."
-        try Self.sync(folder)
-    }
-
-    private static func move(_ path: String, to place: String) throws(CertificateFault) {
-        guard rename(path, place) == 0 else {
-            throw CertificateFault(text: "rename \(path) to \(place): \(String(cString: strerror(errno)))")
-        }
-    }
-
-    /// What others wrote may not be on the disk yet.
-    private static func sync(_ path: String) throws(CertificateFault) {
-        let descriptor = open(path, O_RDONLY | O_CLOEXEC)
-        defer { if descriptor >= 0 { close(descriptor) } }
-        guard descriptor >= 0, fsync(descriptor) == 0 else {
-            throw CertificateFault(text: "sync \(path): \(String(cString: strerror(errno)))")
-        }
+        try disk.sync(folder)
     }
 }

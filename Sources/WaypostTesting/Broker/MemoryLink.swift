@@ -6,6 +6,8 @@ final class MemoryLink: MessageLink {
     enum Command {
         case subscribe([Subscription], Promise<[SubscriptionResult]?>)
         case unsubscribe([String])
+        /// Connects again, as with other credentials or certificates.
+        case renew
         case stop([MQTTMessage])
         /// The network between it and the broker fails; it comes back by itself.
         case cut
@@ -27,16 +29,19 @@ final class MemoryLink: MessageLink {
     let broker: MemoryBroker
     /// Called with what it does, for who writes that down.
     let note: @Sendable (String) -> Void
+    /// Why there is no connection, asked before each; nil where there is one.
+    let refuses: @Sendable () -> DisconnectReason.Cause?
     let end = OneShotEvent()
     private let work = Monitor(Work())
     private let death = Guarded(false)
 
     init(
         _ configuration: MQTTLinkConfiguration, _ delegate: any MQTTLinkDelegate, _ broker: MemoryBroker,
-        note: @escaping @Sendable (String) -> Void = { _ in }
+        note: @escaping @Sendable (String) -> Void = { _ in },
+        refuses: @escaping @Sendable () -> DisconnectReason.Cause? = { nil }
     ) {
         (self.configuration, self.delegate) = (configuration, delegate)
-        (self.broker, self.note) = (broker, note)
+        (self.broker, self.refuses, self.note) = (broker, refuses, note)
     }
 
     func start() {
@@ -55,7 +60,7 @@ final class MemoryLink: MessageLink {
     }
 
     func unsubscribe(_ filters: [String]) { post { $0.commands.append(.unsubscribe(filters)) } }
-    func renew(credentials: Credentials?, tls: TLSOptions?) {}
+    func renew(credentials: Credentials?, tls: TLSOptions?) { post { $0.commands.append(.renew) } }
     func releaseMemory() {}
 
     func stop(after goodbyes: [MQTTMessage], within limit: Duration) async {

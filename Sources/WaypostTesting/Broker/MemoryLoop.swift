@@ -117,6 +117,7 @@ final class MemoryLoop {
         let configuration = link.configuration
         let will = delegate.linkWillConnect(.v5)
         retryAt = nil
+        if let cause = link.refuses() { return drop(cause, at: .securing) }
         line = link.broker.open(configuration.clientID) { [weak link] arrival in
             link?.post { $0.arrivals.append(arrival) }
         }
@@ -178,7 +179,7 @@ final class MemoryLoop {
     }
 
     /// The connection is gone, and what was under way with it.
-    private func drop(_ cause: DisconnectReason.Cause) {
+    private func drop(_ cause: DisconnectReason.Cause, at stage: DisconnectReason.Stage? = nil) {
         guard retryAt == nil else { return }
         link.note("offline")
         send(.isCut)
@@ -188,7 +189,7 @@ final class MemoryLoop {
         let comesBack = link.configuration.reconnect.isOn
         retryAt = MonotonicTime.after(pause)
         if !comesBack { hasEnded = true }
-        let stage = isOnline ? DisconnectReason.Stage.online : .subscribing
+        let stage = stage ?? (isOnline ? .online : .subscribing)
         (isOnline, line) = (false, 0)
         settle()
         delegate.linkDidDisconnect(
@@ -223,6 +224,9 @@ final class MemoryLoop {
         case .unsubscribe(let filters):
             subscriptions.removeAll { filters.contains($0.filter) }
             for filter in filters where line != 0 { send(.unsubscribes(filter)) }
+        case .renew:
+            drop(.renewing)
+            if retryAt != .max { retryAt = MonotonicTime.now }
         case .stop(let goodbyes): self.goodbyes = goodbyes
         case .cut: drop(.network(code: 104, text: "Connection reset by peer"))
         case .dies:
