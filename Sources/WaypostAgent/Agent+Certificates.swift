@@ -14,6 +14,18 @@ extension Agent {
         return CertificateFiles(certificate: certificate, key: key)
     }
 
+    /// What an end of the machine left of a swap is done, before anything connects.
+    func finishCertificateSwap() {
+        guard let files = certificateFiles else { return }
+        do {
+            guard try files.finishSwap(on: certificateDisk) else { return }
+            logger.notice(
+                "\(files.certificate) and \(files.key) are a pair again, as an earlier run had tried it")
+        } catch {
+            logger.error("\(error)")
+        }
+    }
+
     /// Looks whether a newer certificate has come, or is due; it waits for neither.
     ///
     /// - Returns: what is done about it.

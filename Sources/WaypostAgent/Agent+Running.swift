@@ -55,6 +55,7 @@ extension Agent {
         try maps.restore()
         if let override = try store.commit({ try $0.levelOverride() }) { events.setOverride(override) }
 
+        finishCertificateSwap()
         // The link does not keep its delegate alive.
         let listener = LinkListener(self)
         defer { withExtendedLifetime(listener) {} }

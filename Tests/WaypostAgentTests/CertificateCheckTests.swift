@@ -71,34 +71,90 @@ import Testing
         #expect(renewal.look(certificate, [other, nil], at: 1_700_000, 50_001) == .make)
     }
 
-    @Test func `a new one takes the place of the old, also after an end between its key and itself`()
-        async throws
-    {
+    /// The files of one in use, which ends in 30 days, and of one that ends later, `next`.
+    private func pairs(
+        _ body: (TestCertificates, CertificateFiles) throws -> Void
+    ) async throws {
         let certificates = try await offThePool {
             let certificates = try TestCertificates()
             try certificates.issueClient("next", from: -60, to: 90 * 86_400)
             return certificates
         }
         defer { certificates.remove() }
-        let files = CertificateFiles(certificate: certificates["client.pem"], key: certificates["client.key"])
-        let disk = FileDisk()
-        #expect(throws: CertificateFault.self) { try files.checkNew(on: disk) }
-        for end in ["key", "pem"] { try certificates.copy("next.\(end)", to: "client.\(end).new") }
-        try FileManager.default.setAttributes([.posixPermissions: 0o666], ofItemAtPath: files.newKey)
-        #expect(throws: CertificateFault.self) { try files.checkNew(on: disk) }
-        try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: files.newKey)
-        try files.checkNew(on: disk)
-        #expect(throws: CertificateFault.self) { try files.swap([nil, nil], on: disk) }
-        #expect(files.keyOfNew(on: disk) == files.newKey)
-        // The agent ends when the key has been moved, and nothing else.
-        #expect(rename(files.newKey, files.key) == 0)
-        #expect(files.keyOfNew(on: disk) == files.key)
-        try files.checkNew(on: disk)
-        try files.swap(files.newMarks(on: disk), on: disk)
-        #expect(Certificate.inFile(files.certificate) == Certificate.inFile(certificates["next.pem"]))
-        // One that ends no later is none.
-        try certificates.copy("next.pem", to: "client.pem.new")
-        #expect(throws: CertificateFault.self) { try files.checkNew(on: disk) }
+        for end in ["key", "pem"] {
+            try certificates.copy("client.\(end)", to: "own.\(end)")
+            try certificates.copy("next.\(end)", to: "own.\(end).new")
+        }
+        try body(
+            certificates, CertificateFiles(certificate: certificates["own.pem"], key: certificates["own.key"])
+        )
+    }
+
+    private let disk = FileDisk()
+
+    @Test func `a new one takes the place of the old`() async throws {
+        try await pairs { (certificates, files) throws in
+            try FileManager.default.setAttributes([.posixPermissions: 0o666], ofItemAtPath: files.newKey)
+            #expect(throws: CertificateFault.self) { try files.checkNew(on: disk) }
+            try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: files.newKey)
+            try files.checkNew(on: disk)
+            #expect(throws: CertificateFault.self) { try files.swap([nil, nil], on: disk) }
+            #expect(files.keyOfNew(on: disk) == files.newKey)
+            try files.swap(files.newMarks(on: disk), on: disk)
+            #expect(files.keyOfNew(on: disk) == files.key && disk.mark(of: files.newCertificate) == nil)
+            #expect(disk.fits(files.certificate, key: files.key) == true)
+            #expect(Certificate.inFile(files.certificate) == Certificate.inFile(certificates["next.pem"]))
+            #expect(throws: CertificateFault.self) { try files.checkNew(on: disk) }
+            // One that ends no later is none.
+            try certificates.copy("next.pem", to: "own.pem.new")
+            #expect(throws: CertificateFault.self) { try files.checkNew(on: disk) }
+        }
+    }
+
+    @Test func `a new one of the same key is taken, whatever key an earlier one left there`() async throws {
+        try await pairs { (certificates, files) throws in
+            try certificates.copy("next.key", to: "own.key")
+            for other in ["elsewhere.key", "ca.pem"] {
+                try certificates.copy(other, to: "own.key.new")
+                #expect(files.keyOfNew(on: disk) == files.key)
+            }
+            try files.swap(files.newMarks(on: disk), on: disk)
+            #expect(disk.fits(files.certificate, key: files.key) == true)
+            #expect(disk.mark(of: files.newKey) != nil && disk.mark(of: files.newCertificate) == nil)
+        }
+    }
+
+    @Test(arguments: [true, false])
+    func `after an end between its key and itself the pair is whole at the next start`(isKeyMoved: Bool)
+        async throws
+    {
+        try await pairs { (certificates, files) throws in
+            // Where nothing was moved there is nothing to finish.
+            let isUnfinished = try files.finishSwap(on: disk)
+            #expect(!isUnfinished && disk.mark(of: files.newKey) != nil)
+            let (new, place) =
+                isKeyMoved ? (files.newKey, files.key) : (files.newCertificate, files.certificate)
+            #expect(rename(new, place) == 0)
+            #expect(disk.fits(files.certificate, key: files.key) == false)
+            let isFinished = try files.finishSwap(on: disk)
+            #expect(isFinished && disk.fits(files.certificate, key: files.key) == true)
+            #expect(Certificate.inFile(files.certificate) == Certificate.inFile(certificates["next.pem"]))
+            #expect(files.newMarks(on: disk) == [nil, nil])
+        }
+    }
+
+    @Test func `what can't be read, or belongs to nothing, takes no place at a start`() async throws {
+        try await pairs { (certificates, files) throws in
+            try certificates.copy("elsewhere.key", to: "own.key")
+            try certificates.copy("server.key", to: "own.key.new")
+            #expect(disk.fits(files.certificate, key: files.key) == false)
+            let hasMoved = try files.finishSwap(on: disk)
+            try Data().write(to: URL(fileURLWithPath: files.certificate))
+            try certificates.copy("next.key", to: "own.key")
+            #expect(disk.fits(files.certificate, key: files.key) == nil)
+            let hasMovedOther = try files.finishSwap(on: disk)
+            #expect(!hasMoved && !hasMovedOther && disk.mark(of: files.newCertificate) != nil)
+        }
     }
 
     @Test func `the agent's own is read from its file each time`() async throws {

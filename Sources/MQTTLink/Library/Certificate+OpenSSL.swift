@@ -40,6 +40,20 @@ extension Certificate {
         return found
     }
 
+    /// Whether a PEM file has the key of the first certificate of another; nil when one of the two can't be read.
+    package static func fits(_ certificateFile: String, key keyFile: String) -> Bool? {
+        defer { ERR_clear_error() }
+        guard let file = BIO_new_file(certificateFile, "r") else { return nil }
+        defer { BIO_free(file) }
+        guard let other = BIO_new_file(keyFile, "r") else { return nil }
+        defer { BIO_free(other) }
+        guard let certificate = PEM_read_bio_X509(file, nil, refusePassphrase, nil) else { return nil }
+        defer { X509_free(certificate) }
+        guard let key = PEM_read_bio_PrivateKey(other, nil, refusePassphrase, nil) else { return nil }
+        defer { EVP_PKEY_free(key) }
+        return X509_check_private_key(certificate, key) == 1
+    }
+
     private init?(_ certificate: OpaquePointer) {
         guard let notBefore = Self.seconds(X509_get0_notBefore(certificate)),
             let notAfter = Self.seconds(X509_get0_notAfter(certificate))

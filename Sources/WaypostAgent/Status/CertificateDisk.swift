@@ -5,6 +5,8 @@ package import MQTTLink
 package protocol CertificateDisk: Sendable {
     /// Of the certificates in a file the one that ends first; nil when there is none.
     func certificate(in path: String) -> Certificate?
+    /// Whether a certificate and a key belong together; nil when one of the two can't be read.
+    func fits(_ certificate: String, key: String) -> Bool?
     /// Nil when there is no such file.
     func mark(of path: String) -> FileMark?
     /// Whether anybody but its owner may write a file.
@@ -27,6 +29,10 @@ package struct FileDisk: CertificateDisk {
     package init() {}
 
     package func certificate(in path: String) -> Certificate? { Certificate.firstToEnd(inFile: path) }
+
+    package func fits(_ certificate: String, key: String) -> Bool? {
+        Certificate.fits(certificate, key: key)
+    }
 
     package func mark(of path: String) -> FileMark? { FileMark(path) }
 

@@ -90,8 +90,11 @@ extension CertificateFiles {
         [disk.mark(of: newCertificate), disk.mark(of: newKey)]
     }
 
-    /// The key that the newer certificate belongs to.
-    func keyOfNew(on disk: any CertificateDisk) -> String { disk.mark(of: newKey) != nil ? newKey : key }
+    /// The key that the newer certificate belongs to; what lies beside the one in use may be of an earlier one.
+    func keyOfNew(on disk: any CertificateDisk) -> String {
+        [newKey, key].first { disk.fits(newCertificate, key: $0) == true }
+            ?? (disk.mark(of: newKey) != nil ? newKey : key)
+    }
 
     /// - Throws: ``CertificateFault`` when the newer one is none, or could be anybody's.
     func checkNew(on disk: any CertificateDisk) throws(CertificateFault) {
@@ -108,22 +111,47 @@ extension CertificateFiles {
 
     /// The newer one takes the place of the one in use.
     ///
-    /// The key goes first. Where the agent ends in between, the certificate that is still beside the other fits it, and is
-    /// tried and taken at the next start.
+    /// Both are durable before the first is moved, and the key goes first. Where the machine ends before the other has followed,
+    /// ``finishSwap(on:)`` is for the next start.
     ///
     /// - Parameter marks: those of what was tried.
     func swap(_ marks: [FileMark?], on disk: any CertificateDisk) throws(CertificateFault) {
         guard newMarks(on: disk) == marks else {
             throw CertificateFault(text: "it changed while it was tried")
         }
+        let hasKey = keyOfNew(on: disk) == newKey
         // What others wrote may not be on the disk yet.
-        if marks.last.flatMap(\.self) != nil {
-            try disk.sync(newKey)
-            try disk.move(newKey, to: key)
+        for path in (hasKey ? [newKey] : []) + [newCertificate] {
+            try disk.sync(path)
+            try disk.sync(Self.folder(of: path))
         }
-        try disk.sync(newCertificate)
+        if hasKey { try disk.move(newKey, to: key) }
         try disk.move(newCertificate, to: certificate)
-        let folder = certificate.lastIndex(of: "/").map { String(certificate[...$0]) } ?? "."
-        try disk.sync(folder)
+        syncFolders(on: disk)
+    }
+
+    /// Of two that belong together one may have taken its place before the machine ended: the other one follows.
+    ///
+    /// - Returns: whether it did.
+    func finishSwap(on disk: any CertificateDisk) throws(CertificateFault) -> Bool {
+        guard disk.fits(certificate, key: key) == false else { return false }
+        if disk.fits(newCertificate, key: key) == true {
+            try disk.move(newCertificate, to: certificate)
+        } else if disk.fits(certificate, key: newKey) == true {
+            try disk.move(newKey, to: key)
+        } else {
+            return false
+        }
+        syncFolders(on: disk)
+        return true
+    }
+
+    /// What was moved has been moved, whether that is durable or not.
+    private func syncFolders(on disk: any CertificateDisk) {
+        for path in [key, certificate] { try? disk.sync(Self.folder(of: path)) }
+    }
+
+    private static func folder(of path: String) -> String {
+        path.lastIndex(of: "/").map { String(path[...$0]) } ?? "."
     }
 }
