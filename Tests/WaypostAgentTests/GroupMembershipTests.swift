@@ -118,4 +118,22 @@ import Waypost
         let last = changes.next()
         #expect(last == nil && !changes.areFollowed)
     }
+
+    @Test func `what comes faster than map-rate is not read, and the newest is in force in the end`()
+        async throws
+    {
+        let harness = try await AgentHarness { $0.limits.mapRate = 1 }
+        for revision in 1...1_000 as ClosedRange<Int64> {
+            let payload = document(revision, add: ["g\(revision)"])
+            harness.receive(String(decoding: payload, as: UTF8.self), on: "waypost/v1/k1/groups")
+        }
+        // Five at once are within the limit; the clock stands still.
+        #expect(harness.agent.groups.current.document?.revision == 5)
+        harness.clock.advance(1_000)
+        harness.link.tick()
+        #expect(harness.agent.groups.current.groups == ["fleet", "g1000"])
+        let report = try await harness.failure { $0.code == .busy }
+        #expect(report.detail.contains("document of groups") && report.detail.contains("per second"))
+        try await harness.close()
+    }
 }

@@ -126,7 +126,8 @@ package struct AgentNumber: Sendable {
             "map-bytes", "The longest map or patch; a longer one is refused with 413 TOO_LARGE.",
             1_024...67_108_864, unit: "bytes", .limit(\.limits.mapBytes)),
         AgentNumber(
-            "map-rate", "Maps and patches per second that are read for one layer; 0 is no limit.",
+            "map-rate",
+            "Maps and patches per second that are read for one layer, and documents of groups; 0 is no limit.",
             0...1_000_000, .limit(\.limits.mapRate)),
         AgentNumber(
             "packet-bytes", "The largest packet that is sent; a larger result becomes a 413 reply.",
