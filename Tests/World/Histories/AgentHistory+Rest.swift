@@ -16,6 +16,9 @@ extension AgentHistory {
             if !life.traits.broker.persists, round.isMultiple(of: 3) { people.withLock { $0.brokerForgot() } }
             sendAgain(to: sender)
         }
+        // Whatever has come to its end is not done again.
+        for command in people.withLock(\.locally.known) { ask(agent, command.id, command.payload) }
+        try take(from: sender, for: .seconds(20)) { _ in answers.withLock { $0.allSatisfy { $0.times > 0 } } }
         let (open, waiting) = people.withLock { ($0.open, $0.waiting.map(\.layer)) }
         guard open.isEmpty else { throw Breach.noResult(open) }
         guard waiting.isEmpty else { throw Breach.noMap(waiting) }

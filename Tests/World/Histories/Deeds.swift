@@ -222,7 +222,7 @@ struct Deeds {
             .letter(topic: "k1/groups", payload: payload, retain: retain)
         }
         guard isGood else {
-            guard way > 3, let signer, let stranger, !without.contains(.forged) else {
+            guard way > 1, let signer, let stranger, !without.contains(.forged) else {
                 let text = people.groups.spoiled(way, isIn)
                 return [letter(signer?.sign(text, as: .groups) ?? text, retain: retain)]
             }
@@ -267,8 +267,10 @@ struct Deeds {
         let (way, old) = (drawn(0...3), drawn(0...max(0, people.next - 1)))
         let kind = drawn(["add", "slow", "block", "fail"], "add")
         guard !without.contains(.locally) else { return command(&people) }
-        if way == 0, let sent = people.locally.commands["l\(old)"] {
-            return .locally(id: "l\(old)", payload: sent.payload)
+        let known = people.locally.known
+        if way == 0, !known.isEmpty {
+            let (id, payload) = known[old % known.count]
+            return .locally(id: id, payload: payload)
         }
         let number = people.next
         let what = #""type":"open","url":"shop://\#(kind)/\#(number)","lane":"\#(drawn(Self.lanes, "a"))""#

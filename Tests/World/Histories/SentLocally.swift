@@ -15,11 +15,13 @@ struct SentLocally: Codable {
     /// - Parameter id: Nil for one that nobody recognises, which is not asked for again.
     mutating func sends(_ id: String, _ payload: String) { commands[id] = Sent(payload: payload) }
 
-    /// Those that have to be asked for again, in order.
-    var open: [(id: String, payload: String)] {
-        commands.filter { !$0.value.hasEnded }.sorted { ($0.key.count, $0.key) < ($1.key.count, $1.key) }
-            .map { ($0.key, $0.value.payload) }
+    /// All of them, in order.
+    var known: [(id: String, payload: String)] {
+        commands.sorted { ($0.key.count, $0.key) < ($1.key.count, $1.key) }.map { ($0.key, $0.value.payload) }
     }
+
+    /// Those that have to be asked for again, in order.
+    var open: [(id: String, payload: String)] { known.filter { commands[$0.id]?.hasEnded != true } }
 
     /// Law 3: under its id it has one result, whoever asks and how often.
     mutating func answered(_ id: String, _ reply: JSONValue) throws(People.Breach) {
