@@ -20,6 +20,8 @@ final class AgentHistory: Sendable {
         case unreached([String])
         case subscribed([String])
         case unanswered(String, Int)
+        case notTaken(String)
+        case untold(Int)
 
         var description: String {
             switch self {
@@ -33,6 +35,8 @@ final class AgentHistory: Sendable {
             case .noGroups(let text): "law 5: the newest document of groups is not in force: \(text)"
             case .unreached(let groups): "rest: no command of \(groups) reaches the agent, which is in them"
             case .subscribed(let filters): "rest: the broker has other filters of the agent: \(filters)"
+            case .notTaken(let text): "law 8: a good certificate is not taken: \(text)"
+            case .untold(let number): "law 8: its health does not say what became of certificate \(number)"
             case .unanswered(let id, let times): "law 3: \(id) of its machine was answered \(times) times"
             }
         }
@@ -40,6 +44,9 @@ final class AgentHistory: Sendable {
 
     let scheduler: SeededScheduler
     private let disk: WorldDisk
+    /// Nil without one.
+    let certificates: WorldCertificates?
+    let certificateDeeds: Guarded<CertificateDeeds>
     let life: Life
     let broker: MemoryBroker
     /// Nil where nothing is signed.
@@ -50,12 +57,31 @@ final class AgentHistory: Sendable {
     /// A law that a handler saw broken.
     private let breach = Guarded<People.Breach?>(nil)
     private let link = Guarded<MemoryLink?>(nil)
+    /// With which certificate the agent's own link tried to connect last.
+    let signedIn = Guarded<String?>(nil)
+    /// What was put beside the certificate in part, and the whole of it.
+    let half = Guarded<(path: String, text: String)?>(nil)
+    /// What still goes wrong with certificates.
+    enum CertificateRest {
+        /// Anything.
+        case none
+        /// Their next try finds no broker.
+        case withoutBroker
+        /// Nothing.
+        case healed
+    }
+
+    let rest = Guarded(CertificateRest.none)
     let program = Guarded<(app: WorldApp, router: Router)?>(nil)
     /// How often what the machine's own programs asked was answered.
     let answers = Guarded<[(id: String, times: Int)]>([])
 
-    init(_ scheduler: SeededScheduler, _ disk: WorldDisk, _ life: Life) {
+    init(
+        _ scheduler: SeededScheduler, _ disk: WorldDisk, _ life: Life, _ certificateDeeds: CertificateDeeds
+    ) {
         (self.scheduler, self.disk, self.life) = (scheduler, disk, life)
+        certificates = life.certificates.map { WorldCertificates(scheduler, $0) }
+        self.certificateDeeds = Guarded(certificateDeeds)
         people = Guarded(life.people)
         lastBoot = life.people.boot
         broker = MemoryBroker(life.broker, life.traits.broker)
@@ -63,7 +89,7 @@ final class AgentHistory: Sendable {
     }
 
     /// What outlives it, for who comes after the end.
-    var rest: (people: People, broker: BrokerModel.Kept) { (people.withLock { $0 }, broker.kept) }
+    var left: (people: People, broker: BrokerModel.Kept) { (people.withLock { $0 }, broker.kept) }
 
     /// - Parameter isLast: whether all must come to rest.
     func run(_ deeds: Deeds, count: Int, isLast: Bool) throws {
@@ -87,9 +113,11 @@ final class AgentHistory: Sendable {
             for deed in people.withLock({ [clock = scheduler.clock] in deeds.next(&$0, at: clock) }) {
                 try perform(deed, agent, sender)
             }
+            try performCertificates(sender)
         }
         heal()
         if isLast {
+            try renewCertificate(sender)
             try comeToRest(agent, sender)
             try reachGroups(&deeds, sender)
         } else {
@@ -128,6 +156,13 @@ final class AgentHistory: Sendable {
                 try configuration.trust.pin("release", key: signer.publicKey)
                 configuration.trust.coversCommands = true
             }
+            if let paths = certificates?.paths {
+                configuration.link.tls = TLSOptions(certificateFile: paths.certificate, keyFile: paths.key)
+                if life.traits.makesCertificates {
+                    configuration.renewCertificate = { [self] _ in try await makeCertificate() }
+                }
+                certificates?.onMove { [self] in moved(isKey: $0) }
+            }
             let router = Router()
             let app = WorldApp(observers)
             try app.register(on: router)
@@ -137,11 +172,14 @@ final class AgentHistory: Sendable {
                 logger: Logger(label: "world") { _ in SwiftLogNoOpLogHandler() },
                 clock: .system,
                 makeLink: { [self] configuration, delegate in
-                    let link = MemoryLink(configuration, delegate, broker) { [scheduler] in scheduler.note($0)
-                    }
+                    let link = MemoryLink(
+                        configuration, delegate, broker, note: { [scheduler] in scheduler.note($0) },
+                        refuses: { [self] in refuses(configuration) })
+                    guard configuration.clientID == "k1" else { return link }
+                    checkInUse()
                     self.link.withLock { $0 = link }
                     return link
-                })
+                }, certificateDisk: certificates ?? FileDisk())
         } catch {
             throw Breach.notStarted("\(error)")
         }
@@ -220,17 +258,36 @@ final class AgentHistory: Sendable {
         case .pause(let time): try take(from: sender, for: .milliseconds(time)) { _ in false }
         case .heals: heal()
         case .fault(let part, let size):
-            people.withLock { $0.meets(part) }
-            scheduler.note("\(part) \(size)")
-            switch part {
-            case .cut: link.withLock { $0 }?.post { $0.commands.append(.cut) }
-            case .broker: broker.restart(isKilled: size > 0)
-            case .sync: disk.failSyncs(true)
-            case .full: disk.limit(Int(size))
-            case .clock: setClock(off: size)
-            case .power, .maps, .forged, .rollouts, .backend, .scheduled, .groups, .locally, .lies: break
-            }
+            meet(part, size)
         }
+    }
+
+    /// Something goes wrong; what its size means follows from it.
+    func meet(_ part: HistoryPart, _ size: Int64) {
+        people.withLock { $0.meets(part) }
+        scheduler.note("\(part) \(size)")
+        switch part {
+        case .cut: link.withLock { $0 }?.post { $0.commands.append(.cut) }
+        case .broker: broker.restart(isKilled: size > 0)
+        case .sync: failSyncs(true)
+        case .full: disk.limit(Int(size))
+        case .clock: setClock(off: size)
+        case .power, .maps, .forged, .rollouts, .backend, .scheduled, .groups, .locally, .certificates, .lies: break
+        }
+    }
+
+    private func failSyncs(_ fails: Bool) {
+        disk.failSyncs(fails)
+        certificates?.failSyncs(fails)
+    }
+
+    private func performCertificates(_ sender: WorldClient) throws {
+        // Another program that writes before the agent starts may take away what an end within a swap left.
+        guard certificates != nil, link.withLock({ $0 != nil }) else { return }
+        completeCertificate()
+        guard let (kind, pause) = certificateDeeds.withLock({ $0.next() }) else { return }
+        put(kind)
+        try take(from: sender, for: .milliseconds(Int64(pause))) { _ in false }
     }
 
     func setClock(off error: Int64) {
@@ -239,7 +296,7 @@ final class AgentHistory: Sendable {
     }
 
     private func heal() {
-        disk.failSyncs(false)
+        failSyncs(false)
         disk.limit(nil)
     }
 

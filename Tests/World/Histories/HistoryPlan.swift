@@ -30,12 +30,14 @@ package enum HistoryPart: String, Codable, CaseIterable, Sendable {
     case locally
     /// One member of a group says what is not so.
     case lies
+    /// Newer certificates come beside the one in use.
+    case certificates
 
     /// What goes wrong by itself, each with each state that it may hit, in histories of a kind.
     package static func meetings(in kind: HistoryKind) -> [String] {
         let isFleet = kind == .fleet
         let parts: [Self] = [.cut, .broker, .sync, .full, .power, .clock] + (isFleet ? [.backend] : [])
-        let states = isFleet ? ["rolling"] : ["starting", "busy", "scheduled"]
+        let states = isFleet ? ["rolling"] : ["starting", "renewing", "busy", "scheduled"]
         return parts.flatMap { part in
             (states + ["mapping", "grouping", "idle"]).map { "\(part) × \($0)" }
         }

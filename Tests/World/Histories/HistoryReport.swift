@@ -115,7 +115,9 @@ extension HistoryPlan {
         }
         var life = life
         life.mayEnd = !isLast && !without.contains(.power)
-        let history = AgentHistory(scheduler, disk, life)
+        let history = AgentHistory(
+            scheduler, disk, life,
+            CertificateDeeds(Draws(seed: seed, stream: UInt64(2_000 + life.number)), without: without))
         let downtime = Int64.random(in: 0...90_000, using: &draws)
         let deeds = Deeds(
             Draws(seed: seed, stream: UInt64(1_000 + life.number)), without: without,
@@ -142,7 +144,7 @@ extension HistoryPlan {
         _ disk: WorldDisk, isLast: Bool, _ downtime: Int64
     ) throws -> HistoryReport {
         var report = report
-        var (people, broker) = history.rest
+        var (people, broker) = history.left
         let hasCrashed = scheduler.hasCrashed
         if hasCrashed { people.meets(.power) }
         report.met = people.met
@@ -155,7 +157,9 @@ extension HistoryPlan {
         guard !isLast, report.isGood || hasCrashed else { return report }
         // What was not synced goes with the power.
         disk.die()
-        try life.next(after: scheduler, people, broker, downtime: downtime)
+        var draws = Draws(seed: seed, stream: UInt64(3_000 + life.number))
+        let certificates = history.certificates?.rest(&draws)
+        try life.next(after: scheduler, people, broker, certificates, downtime: downtime)
         report.goesOn = true
         return report
     }

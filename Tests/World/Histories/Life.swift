@@ -15,6 +15,11 @@ struct Life: Codable {
         var copiesForEachFilter: Bool
         /// Whether the groups of the agent's own settings are all.
         var keepsOwnGroups: Bool
+        /// Whether a program makes newer certificates.
+        var makesCertificates: Bool
+        /// Whether the agent has a certificate, and its key in another folder.
+        fileprivate var hasCertificate: Bool
+        fileprivate var isKeyApart: Bool
 
         init(_ plan: HistoryPlan) {
             var draws = Draws(seed: plan.seed, stream: 3)
@@ -24,6 +29,9 @@ struct Life: Codable {
             deliversTwice = Int.random(in: 0...7, using: &draws) == 0
             copiesForEachFilter = Bool.random(using: &draws)
             keepsOwnGroups = Int.random(in: 0...7, using: &draws) == 0
+            makesCertificates = Bool.random(using: &draws)
+            hasCertificate = Bool.random(using: &draws) && !plan.without.contains(.certificates)
+            isKeyApart = Bool.random(using: &draws)
         }
 
         var broker: BrokerModel.Traits {
@@ -43,12 +51,21 @@ struct Life: Codable {
     private(set) var past = SeededScheduler.Past()
     private(set) var people: People
     private(set) var broker = BrokerModel.Kept()
+    /// Nil without one.
+    private(set) var certificates: WorldCertificates.State?
 
     private static let path = "life.json"
 
     init(_ plan: HistoryPlan) {
         traits = Traits(plan)
         people = People(SentGroups(isFixed: traits.keepsOwnGroups))
+        guard traits.hasCertificate else { return }
+        var draws = Draws(seed: plan.seed, stream: 4)
+        // Of four hours, of which two thirds will soon be over.
+        let due = SeededScheduler.wallStart / 1_000 + Int64.random(in: 30...400, using: &draws)
+        let first = WorldCertificate(0, key: 0, due - 9_504, due + 4_896)
+        certificates = WorldCertificates.State(first, areApart: traits.isKeyApart)
+        people.certificates.begins(with: first, WorldCertificate.key(0))
     }
 
     /// The one that another process has left in the folder in which this one is, or the first.
@@ -58,14 +75,15 @@ struct Life: Codable {
     }
 
     /// Leaves the next one for another process.
-    func next(after scheduler: SeededScheduler, _ people: People, _ broker: BrokerModel.Kept, downtime: Int64)
-        throws
-    {
+    func next(
+        after scheduler: SeededScheduler, _ people: People, _ broker: BrokerModel.Kept,
+        _ certificates: WorldCertificates.State?, downtime: Int64
+    ) throws {
         var next = self
         next.number += 1
         next.past = scheduler.past
         next.past.now += UInt64(downtime) * 1_000_000
-        (next.people, next.broker) = (people, broker)
+        (next.people, next.broker, next.certificates) = (people, broker, certificates)
         try JSONEncoder().encode(next).write(to: URL(filePath: Self.path))
     }
 }

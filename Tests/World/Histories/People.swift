@@ -53,6 +53,7 @@ struct People: Codable {
     var layers = [SentMaps(layer: "agent"), SentMaps(layer: "@fleet")]
     var groups: SentGroups
     var locally = SentLocally()
+    var certificates = SentCertificates()
     /// How many commands of the agent's machine there were.
     private var localCount = 0
     /// How often what must not be repeated began, by the number of its command.
@@ -119,10 +120,12 @@ struct People: Codable {
         let state =
             !isOnline
             ? "starting"
-            : !waiting.isEmpty
-                ? "mapping"
-                : groups.waiting != nil
-                    ? "grouping" : !scheduled.isEmpty ? "scheduled" : open.isEmpty ? "idle" : "busy"
+            : certificates.isTrying
+                ? "renewing"
+                : !waiting.isEmpty
+                    ? "mapping"
+                    : groups.waiting != nil
+                        ? "grouping" : !scheduled.isEmpty ? "scheduled" : open.isEmpty ? "idle" : "busy"
         met["\(part) × \(state)", default: 0] += 1
         guard part == .sync || part == .full else { return }
         for id in scheduled { commands[id]?.times?.diskFails() }
@@ -182,7 +185,10 @@ struct People: Codable {
         let json = try JSONValue(parsing: message.payload)
         if message.topic.hasSuffix("/state") { return try heard(state: json) }
         if message.topic.hasSuffix("/applied") { return try heard(applied: json) }
-        if message.topic.hasSuffix("/health") { return try groups.heard(json) }
+        if message.topic.hasSuffix("/health") {
+            try groups.heard(json)
+            return try certificates.heard(json)
+        }
         guard let id = json["id"]?.stringValue, let status = json["status"]?.stringValue else { return }
         guard status != "accepted" else { return try accepted(id, json) }
         try ended(id, status, json, at: time)
