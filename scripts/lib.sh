@@ -138,7 +138,7 @@ build_tests() {
 flags_of() {
     case $1 in
     debug) shared_build ;;
-    release) build_flags=(--configuration release --scratch-path .build-release) ;;
+    release) build_flags=(--configuration release --scratch-path .build-release --traits "default,Console") ;;
     *) fail "--configuration is debug or release, not '$1'" ;;
     esac
 }

@@ -320,6 +320,7 @@ def main():
     parser.add_argument("--rollout", action="store_true")
     parser.add_argument("--agents", type=int, default=1_000)
     parser.add_argument("--real", type=int, default=10)
+    parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--program", default=str(TOP / ".build-scripts/bin/waypost"))
     options = parser.parse_args()
     for each in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
@@ -327,7 +328,7 @@ def main():
     nodes = cluster.ENGINES[options.engine]()
     check = None
     if options.rollout:
-        check = rollout.Check(nodes, options.agents, options.real, options.program)
+        check = rollout.Check(nodes, options.agents, options.real, options.rounds, options.program)
     elif options.check:
         check = Check(nodes, options.short, options.program)
     try:
