@@ -92,6 +92,26 @@ struct TableBoundsTests {
         #expect(rows.contains { $0.agent == "k7" && $0.lines[0].contains("vvvvv…") })
     }
 
+    @Test(arguments: [true, false])
+    func `all of an agent's health is there, though only a part is kept as a tree`(_ keepsTexts: Bool) throws
+    {
+        let health: JSONValue = [
+            "type": "health", "status": "red", "counters": ["received": 7],
+            "checks": [
+                ["name": "clock", "state": "ok", "ok": true, "detail": "ok"],
+                ["name": "store", "state": "failed", "ok": false, "detail": "full"],
+            ],
+        ]
+        var roster = Roster(topics: .standard, keepsTexts: keepsTexts)
+        roster.saw(MQTTMessage(topic: "waypost/v1/k1/state", payload: Array(Self.state.utf8)))
+        roster.saw(MQTTMessage(topic: "waypost/v1/k1/health", payload: health.serialized()))
+        let member = try #require(roster.members["k1"])
+        #expect(member.health?.checks.map(\.name) == ["store"])
+        #expect(member.health?.counters.isEmpty == true)
+        #expect(member.wholeHealth?.json == (keepsTexts ? health : nil))
+        #expect(roster.json(of: "k1")["health"] == (keepsTexts ? health : .null))
+    }
+
     @Test func `documents of agents count as they are held, and not as they came`() {
         var roster = Roster(topics: .standard, maximumBytes: 8_000_000)
         let health =

@@ -44,7 +44,7 @@ struct MapSurvey: Sendable {
 
     private init(_ audience: Audience, _ topics: Topics) {
         (self.audience, self.topics) = (audience, topics)
-        roster = Roster(topics: topics)
+        roster = Roster(topics: topics, keepsTexts: false)
     }
 
     /// The agents that the map is for.

@@ -102,7 +102,7 @@ struct AgentPage {
     /// - Parameter width: of the terminal; nil where there is none.
     func lines(_ style: Style, now: Int64 = WallClock.now(), within width: Int? = nil) -> [TerminalText] {
         var lines = roster.table(style, now: now, within: width, wraps: true)
-        let health = member?.health
+        let health = member?.wholeHealth
         func section(_ title: StaticString, _ rows: [TextTable.Entry]) {
             guard !rows.isEmpty else { return }
             lines.append(style.bold(TerminalText(codes: title)))
@@ -155,7 +155,7 @@ struct AgentPage {
 
     /// The limits that are not the usual ones.
     private func limits() -> [TextTable.Entry] {
-        guard let limits = member?.health?.limits, !limits.isEmpty else { return [] }
+        guard let limits = member?.wholeHealth?.limits, !limits.isEmpty else { return [] }
         let changed = AgentNumber.all.compactMap { setting -> TextTable.Entry? in
             guard let name = setting.healthName, let value = limits[name]?.boundedInt,
                 value != Int64(setting.standard)
@@ -230,7 +230,7 @@ struct AgentPage {
 
     /// The routes that failed most, as far as the agent reports.
     private func opens() -> [TextTable.Entry] {
-        (member?.health?.opens ?? []).map { row in
+        (member?.wholeHealth?.opens ?? []).map { row in
             let route = row["route"]?.stringValue ?? ""
             let counts = ["opened", "failed", "intercepted"].compactMap { name in
                 row[name]?.boundedInt.flatMap { $0 > 0 ? "\($0) \(name)" : nil }

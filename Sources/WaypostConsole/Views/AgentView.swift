@@ -23,7 +23,7 @@ extension FleetState {
                         health.labels.sorted { $0.key < $1.key }.map { .string("\($0.key)=\($0.value)") }),
                 ]
             } ?? .null,
-            "health": member.health.map {
+            "health": member.wholeHealth.map {
                 Self.json(of: $0, isCurrent: member.currentHealth != nil, row.summary)
             } ?? .null,
             "log": member.health?.override.map { override in

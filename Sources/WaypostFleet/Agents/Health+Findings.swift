@@ -11,6 +11,16 @@ extension Health {
         return min(max(at.subtracting(clamping: uptime), 0), Fields.latestTime)
     }
 
+    /// Without the checks that are well, the counters, and how opens ended: they are most of it.
+    var withoutDetails: Health {
+        guard case .object(var members) = json else { return self }
+        (members["counters"], members["opens"]) = (nil, nil)
+        if case .array(let checks)? = members["checks"] {
+            members["checks"] = .array(checks.filter { $0["state"] != "ok" })
+        }
+        return Health(.object(members))
+    }
+
     package var mqttVersion: String {
         switch mqtt {
         case 4?: "3.1.1"

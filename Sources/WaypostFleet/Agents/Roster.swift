@@ -7,11 +7,14 @@ package struct Roster: Sendable {
     @dynamicMemberLookup
     package struct Member: Sendable {
         fileprivate var known = FleetAgent()
-        fileprivate(set) var stateJSON: JSONValue?
+        /// As it came: a tree takes ten times as much.
+        private var stateText: [UInt8] = []
+        /// Without what only a page of this agent shows, see ``wholeHealth``: of ten thousand that would be most of the memory.
         package fileprivate(set) var health: Health?
         /// The map in force, from `map/applied`.
         package fileprivate(set) var map: AppliedMap?
-        fileprivate(set) var mapJSON: JSONValue?
+        private var healthText: [UInt8] = []
+        private var mapText: [UInt8] = []
         /// When it gave its health to us; nil when it is what the broker kept.
         package fileprivate(set) var askedAt: Int64?
         /// How far its clock is behind ours, in milliseconds, from health that came as it was written.
@@ -39,18 +42,34 @@ package struct Roster: Sendable {
         package func isIn(_ group: String) -> Bool { known.isIn(group) }
 
         fileprivate var weight: Int { weights.state + weights.health + weights.map }
+        /// With the checks that are well, and the counters.
+        package var wholeHealth: Health? { Self.json(healthText).map { Health($0) } }
+        fileprivate var stateJSON: JSONValue? { Self.json(stateText) }
+        fileprivate var mapJSON: JSONValue? { Self.json(mapText) }
 
-        fileprivate mutating func take(_ content: OutboundTopic, _ message: SeenMessage, now: Int64) {
+        private static func json(_ text: [UInt8]) -> JSONValue? {
+            text.isEmpty ? nil : try? JSONValue(parsing: text, limits: .shown)
+        }
+
+        fileprivate mutating func forgetTexts() {
+            (stateText, healthText, mapText) = ([], [], [])
+        }
+
+        fileprivate mutating func take(
+            _ content: OutboundTopic, _ message: SeenMessage, _ shared: inout SharedParts, now: Int64
+        ) {
             switch known.take(content, message, at: now) {
-            case .state(let json)?:
-                (stateJSON, weights.state) = (json, json.weight)
+            case .state?:
+                (stateText, weights.state) = (message.payload, message.payload.count)
             case .health(let new?)?:
                 let age = new.at.map { now.subtracting(clamping: $0) }
                 if age.map({ $0.magnitude <= Roster.longestSilence }) ?? false { known.spoke() }
-                (health, healthLag, askedAt) = (new, message.isRetained ? nil : age, nil)
-                weights.health = new.json.weight
+                let json = shared.share(new.withoutDetails.json)
+                (health, healthLag, askedAt) = (Health(json), message.isRetained ? nil : age, nil)
+                (healthText, weights.health) = (message.payload, message.payload.count + json.weight)
             case .applied(let applied, let json)?:
-                (map, mapJSON, weights.map) = (applied, json, json.weight)
+                // The text, and what was read of it.
+                (map, mapText, weights.map) = (applied, message.payload, message.payload.count + json.weight)
             case .health(nil)?, .unreadable?, nil: break
             }
         }
@@ -58,7 +77,7 @@ package struct Roster: Sendable {
         /// It was not lost: its state is again the one before.
         fileprivate mutating func takeBackState(of before: Member) {
             known.takeBackState(of: before.known)
-            (stateJSON, weights.state) = (before.stateJSON, before.weights.state)
+            (stateText, weights.state) = (before.stateText, before.weights.state)
         }
     }
 
@@ -74,9 +93,11 @@ package struct Roster: Sendable {
         isFull ? "more than \(members.count) agents, or longer documents than theirs, are not kept" : cutOff
     }
     package private(set) var members: [String: Member] = [:]
+    private let keepsTexts: Bool
     private let maximumMembers: Int
     private let maximumBytes: Int
     private var bytes = 0
+    private var shared = SharedParts()
     /// What those were that were lost a moment ago: perhaps it is the broker that ends.
     private var beforeWills: [String: Member] = [:]
     /// When the last of them was lost.
@@ -88,10 +109,14 @@ package struct Roster: Sendable {
     private static let maximumWills = 10_000
 
     /// - Parameters:
+    ///   - keepsTexts: whether the documents are wanted as JSON, and all of an agent's health.
     ///   - maximumMembers: further agents are not kept; more than one broker serves.
     ///   - maximumBytes: the most that the documents may take together as they are held; those of an agent take some
-    ///     20 KiB.
-    package init(topics: Topics, maximumMembers: Int = 100_000, maximumBytes: Int = 2 << 30) {
+    ///     10 KiB.
+    package init(
+        topics: Topics, keepsTexts: Bool = true, maximumMembers: Int = 100_000, maximumBytes: Int = 2 << 30
+    ) {
+        self.keepsTexts = keepsTexts
         self.topics = topics
         self.maximumMembers = maximumMembers
         self.maximumBytes = maximumBytes
@@ -111,7 +136,8 @@ package struct Roster: Sendable {
         let before = members[agent]
         guard before != nil || content.isOfFleetAgent else { return }
         var member = before ?? Member()
-        member.take(content, message, now: now)
+        member.take(content, message, &shared, now: now)
+        if !keepsTexts { member.forgetTexts() }
         let more = member.weight - (before?.weight ?? 0)
         guard before != nil || members.count < maximumMembers, more <= 0 || bytes + more <= maximumBytes
         else {
@@ -195,7 +221,7 @@ package struct Roster: Sendable {
         var object: [String: JSONValue] = [
             "agent": .string(agent), "online": member.isOnline.map(JSONValue.bool) ?? .null,
             "state": member.stateJSON ?? .null,
-            "health": member.health?.json ?? .null, "map": member.mapJSON ?? .null,
+            "health": member.wholeHealth?.json ?? .null, "map": member.mapJSON ?? .null,
         ]
         let error = clockError(of: agent, now: now)
         if error != 0 { object["clockAheadMs"] = .int(error) }
