@@ -88,11 +88,14 @@ extension BackendSession {
     ) async throws -> Bool {
         let roundTrip = Guarded<Duration?>(nil)
         // Behind the answer, so that it is known when the alarm is read.
-        let fence = alarm {
-            guard let time = try? await self.fence() else { return false }
-            roundTrip.withLock { $0 = time }
-            return true
+        func ask() -> Alarm {
+            self.alarm {
+                guard let time = try? await self.fence() else { return false }
+                roundTrip.withLock { $0 = time }
+                return true
+            }
         }
+        var (fence, isSecond) = (ask(), false)
         var alarm = self.alarm(after: end - MonotonicTime.instant)
         defer {
             fence.cancel()
@@ -110,8 +113,15 @@ extension BackendSession {
                     let silence = MonotonicTime.instant - newest
                     let needed = max(time, Self.graceOfRetained)
                     if silence >= needed { return true }
-                    alarm.cancel()
-                    alarm = self.alarm(after: min(needed - silence, end - MonotonicTime.instant))
+                    if time > Self.graceOfRetained, !isSecond {
+                        // It came behind all that a large fleet has said, and took as long: the next one says how long a
+                        // round trip is.
+                        roundTrip.withLock { $0 = nil }
+                        (fence, isSecond) = (ask(), true)
+                    } else {
+                        alarm.cancel()
+                        alarm = self.alarm(after: min(needed - silence, end - MonotonicTime.instant))
+                    }
                 }
                 if MonotonicTime.instant >= end { return false }
             }
