@@ -23,4 +23,15 @@ import WaypostMessages
         #expect([json[1]["first"], json[1]["last"], json[1]["count"]] == [10, 30, 3])
         #expect(json[1]["agents"] == ["k1", "k2"])
     }
+
+    @Test func `a group that does not name all of its agents says so`() {
+        for (known, count, text) in [(100, 100, "100"), (100, 101, "100+"), (100_000, 101, "101")] {
+            var groups = FailureGroups(maximumAgents: known)
+            for number in 0..<count { groups.add(Self.report("a://x", "d", at: 1), of: "k\(number)") }
+            // What one of them says again makes it no other.
+            groups.add(Self.report("a://x", "d", at: 2), of: "k0")
+            #expect(groups.sorted.map(\.agentText) == [text])
+            #expect(groups.sorted.map(\.json["moreAgents"]) == [.bool(text.hasSuffix("+"))])
+        }
+    }
 }

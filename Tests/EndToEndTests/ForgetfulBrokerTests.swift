@@ -39,6 +39,26 @@ struct ForgetfulBrokerTests {
         #expect(ending.status == 0 && ending.output == ["k1"], "\(ending)")
     }
 
+    @Test(arguments: [
+        ("agents", "reading what the broker keeps of the agents …"), ("failures", "asking the agents …"),
+        (
+            "map diff --group lobby --file - <<E\n{\"type\":\"map\",\"id\":\"m\",\"entries\":[]}\nE",
+            "reading what the broker keeps"
+        ),
+        ("doctor", "reading what the broker keeps"),
+    ])
+    func `a terminal says what a verb does that takes its time`(_ verb: String, _ words: String) async throws
+    {
+        let broker = try await TestBroker.start()
+        defer { broker.end() }
+        broker.pause()
+        let terminal = try TerminalSession(
+            #""$WAYPOST" \#(verb)"#, rows: 24, columns: 80, environment: ["WAYPOST_BROKER": broker.url])
+        try await terminal.shows(words)
+        broker.resume()
+        _ = try await terminal.status()
+    }
+
     @Test func `a terminal shows what takes some seconds, and wipes it`() async throws {
         let broker = try await TestBroker.start()
         defer { broker.end() }

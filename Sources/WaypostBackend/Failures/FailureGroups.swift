@@ -3,8 +3,6 @@ package import WaypostMessages
 
 /// Failures of the past that have the same code, URL and map revision.
 package struct FailureGroup: Sendable {
-    /// A longer list of names is not shown.
-    private static let maximumAgents = 100
     /// The longest text of a group, in bytes: an agent cuts its own there.
     fileprivate static let maximumText = 2_048
 
@@ -25,8 +23,10 @@ package struct FailureGroup: Sendable {
     package private(set) var count: Int64 = 0
     package private(set) var first = Int64.max
     package private(set) var last = Int64.min
-    /// Their names; of many only some.
+    /// Their names; see ``hasMoreAgents``.
     package private(set) var agents: Set<String> = []
+    /// Whether there are more agents than are named.
+    package private(set) var hasMoreAgents = false
 
     fileprivate init(_ key: Key, _ report: FailureReport) {
         (code, subject, hasURL, map) = (key.code, key.subject, report.url != nil, key.map)
@@ -34,7 +34,9 @@ package struct FailureGroup: Sendable {
     }
 
     /// - Returns: How many bytes it takes more than before.
-    fileprivate mutating func add(_ report: FailureReport, of agent: String, space: Int) -> Int {
+    fileprivate mutating func add(_ report: FailureReport, of agent: String, atMost maximum: Int, space: Int)
+        -> Int
+    {
         count.add(clamping: max(1, report.count))
         first = min(first, report.first)
         if report.last > last {
@@ -42,16 +44,19 @@ package struct FailureGroup: Sendable {
         }
         // Under one name are many agents; what the table has for it counts too.
         let size = agent.utf8.count + 48
-        guard agents.count < Self.maximumAgents, size <= space, agents.insert(agent).inserted else {
+        guard !agents.contains(agent) else { return 0 }
+        guard agents.count < maximum, size <= space else {
+            hasMoreAgents = true
             return 0
         }
+        agents.insert(agent)
         return size
     }
 
     /// The agents by name when they are few, else how many they are.
     package var agentText: String {
         if agents.count <= Self.maximumNames { return agents.sorted().joined(separator: ", ") }
-        return agents.count == Self.maximumAgents ? "\(agents.count)+" : "\(agents.count)"
+        return "\(agents.count)" + (hasMoreAgents ? "+" : "")
     }
 
     /// The agents that are named; more are counted.
@@ -63,7 +68,7 @@ package struct FailureGroup: Sendable {
             "url": hasURL ? .string(subject) : .null, "detail": .string(detail),
             "map": map.map { ["layer": .string($0.layer), "rev": .int($0.revision)] } ?? .null,
             "count": .int(count), "first": .int(first), "last": .int(last),
-            "agents": .array(agents.sorted().map { .string($0) }),
+            "agents": .array(agents.sorted().map { .string($0) }), "moreAgents": .bool(hasMoreAgents),
         ]
     }
 }
@@ -75,12 +80,14 @@ package struct FailureGroups: Sendable {
     /// The most bytes that their texts may have.
     private static let maximumBytes = 32 << 20
 
+    private let maximumAgents: Int
     private var groups: [FailureGroup.Key: FailureGroup] = [:]
     private var bytes = 0
     /// Whether there are more groups than are kept.
     package private(set) var isFull = false
 
-    package init() {}
+    /// - Parameter maximumAgents: how many agents are named of a group.
+    package init(maximumAgents: Int = 100) { self.maximumAgents = maximumAgents }
 
     /// - Returns: What its group is known by; nil when that is not kept.
     @discardableResult
@@ -102,7 +109,7 @@ package struct FailureGroups: Sendable {
             bytes += size
         }
         bytes += groups[key, default: FailureGroup(key, report)].add(
-            report, of: agent, space: Self.maximumBytes - bytes)
+            report, of: agent, atMost: maximumAgents, space: Self.maximumBytes - bytes)
         return key
     }
 

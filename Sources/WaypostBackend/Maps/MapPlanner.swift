@@ -18,7 +18,8 @@ struct MapPlanner {
     ///
     /// - Throws: ``BackendError`` when there is no broker.
     func plan(_ relocation: Relocation) async throws -> MapPlan {
-        let survey = try await MapSurvey.read(of: audience, settings, within: Self.limit)
+        let survey = try await MapSurvey.read(
+            of: audience, settings, within: Self.limit, byteLimit: BackendSession.fleetByteLimit)
         var plan = MapPlan(audience: audience)
         plan.seesMembers = survey.seesMembers
         plan.unread = survey.notices

@@ -9,8 +9,7 @@ import WaypostMessages
 package struct RolloutController: Sendable {
     /// How often decisions are made.
     private static let tick = Duration.milliseconds(200)
-    /// Documents of ten thousand agents.
-    package static let byteLimit = 512 << 20
+    package static let byteLimit = BackendSession.fleetByteLimit
 
     private var settings: BackendConfiguration
     let group: String

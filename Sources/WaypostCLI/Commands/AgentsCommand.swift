@@ -124,13 +124,13 @@ struct AgentsCommand: OperatorCommand {
 
     func perform() async throws {
         let settings = try await session.resolved()
-        let roster =
+        let roster = try await Terminal.waiting(
+            while: ask ? "asking the agents" : "reading what the broker keeps of the agents"
+        ) {
             ask
-            ? try await Terminal.waiting(while: "asking the agents") {
-                try await settings.askAgents(
-                    spread: (spread ?? .seconds(2)).milliseconds, wait: wait.given)
-            }
-            : try await settings.roster(within: wait.duration)
+                ? try await settings.askAgents(spread: (spread ?? .seconds(2)).milliseconds, wait: wait.given)
+                : try await settings.roster(within: wait.duration)
+        }
         let chosen = selection.agents(of: roster, now: WallClock.now())
         if names {
             let all = sort == .attention ? chosen.map(\.name).sorted() : chosen.map(\.name)

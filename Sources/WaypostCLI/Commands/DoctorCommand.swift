@@ -89,7 +89,9 @@ struct DoctorCommand: OperatorCommand {
         if let place { report.add(LocalCheck(directory: place.directory, isSigningIn: signIn).findings) }
         var reached: Int?
         if let brokers {
-            reached = try await check(brokers, place, &report)
+            reached = try await Terminal.waiting(while: "reading what the broker keeps of the agents") {
+                try await check(brokers, place, &report)
+            }
             let sideBySide = SideBySideCheck(settings: brokers, accounts: accounts)
             if !local, reached != 0, let finding = await sideBySide.finding() { report.add([finding]) }
             if tryPromises, reached == brokers.brokers.count {

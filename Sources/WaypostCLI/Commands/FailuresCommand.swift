@@ -77,25 +77,27 @@ struct FailuresCommand: OperatorCommand {
         let reader = try FailureReader(
             await session.resolved(), signer: signing.signer(), wait.replyWait)
         let audience = audience.isGiven ? try audience.audience : .all
-        var groups = FailureGroups()
+        var groups = FailureGroups(maximumAgents: 100_000)
         var lines: [AgentEvent] = []
         var bytes = 0
         var isFull = false
-        let gaps = try await reader.read(audience, since: since, query: logQuery()) { found in
-            guard each else {
-                groups.add(found.corrected, of: found.agent)
-                return
+        let gaps = try await Terminal.waiting(while: "asking the agents") {
+            try await reader.read(audience, since: since, query: logQuery()) { found in
+                guard each else {
+                    groups.add(found.corrected, of: found.agent)
+                    return
+                }
+                let payload = found.json.serialized()
+                guard lines.count < Self.maximumLines, bytes + payload.count <= Self.maximumBytes,
+                    var line = AgentEvent.failure(payload, from: found.agent)
+                else {
+                    isFull = true
+                    return
+                }
+                line.event.time = found.corrected.last
+                lines.append(line)
+                bytes += payload.count
             }
-            let payload = found.json.serialized()
-            guard lines.count < Self.maximumLines, bytes + payload.count <= Self.maximumBytes,
-                var line = AgentEvent.failure(payload, from: found.agent)
-            else {
-                isFull = true
-                return
-            }
-            line.event.time = found.corrected.last
-            lines.append(line)
-            bytes += payload.count
         }
         lines.sort { $0.event.time < $1.event.time }
         let width = lines.map(\.agent.count).max()

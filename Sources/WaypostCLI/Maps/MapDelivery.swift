@@ -17,7 +17,7 @@ struct MapDelivery {
     ///
     /// - Throws: ``Exit`` when something does that is not allowed.
     func preview(_ relocation: Relocation) async throws {
-        let plan = try await maps.plan(relocation)
+        let plan = try await plan(relocation)
         try check(plan.objections.filter { $0.kind == .unknownReceiver }, nearest: plan.nearest)
         if output.isJSON {
             Terminal.print(json: plan.json)
@@ -31,11 +31,17 @@ struct MapDelivery {
         throw left.allSatisfy { $0.kind == .unchecked } ? Exit.noReply : Exit.failed
     }
 
+    private func plan(_ relocation: Relocation) async throws -> MapPlan {
+        try await Terminal.waiting(while: "reading what the broker keeps of the agents") {
+            try await maps.plan(relocation)
+        }
+    }
+
     /// Shows what it would change, asks where that is called for, sends it and shows what agents say.
     ///
     /// - Throws: ``BackendError`` when it was not sent, ``Exit`` when an agent refused it.
     func send(_ relocation: Relocation) async throws {
-        let plan = try await maps.plan(relocation)
+        let plan = try await plan(relocation)
         try check(plan.objections.filter { $0.kind != .loss }, nearest: plan.nearest)
         if !output.isJSON { for line in text.lines(plan) { Terminal.note(line) } }
         if plan.hasNoRevision {

@@ -43,8 +43,8 @@ export class FailuresPage extends Page {
         textColumn('count', 'Times', (group) => count(group.count)),
         sparkColumn('failures', 'Over time', (group) => group.minutes),
         timeColumn('last', 'Last', (group) => group.last),
-        textColumn('agents', 'Agents', ({ agents, agentCount }) =>
-            agents.slice(0, 3).join(', ') + (agentCount > 3 ? ` +${agentCount - 3}` : '')),
+        textColumn('agents', 'Agents', ({ agents, agentCount, moreAgents }) =>
+            agents.slice(0, 3).join(', ') + (agentCount > 3 ? ` +${agentCount - 3}${moreAgents ? ' or more' : ''}` : '')),
         textColumn('detail', 'Detail', (group) => group.detail),
       ],
     });
@@ -105,7 +105,7 @@ export class FailuresPage extends Page {
           { url: group.subject, agent: group.agents[0] }), 'where does it go?') : null],
         ['Map', group.map ? `${group.map.layer} rev ${group.map.rev}` : 'none was in force, or it is not known'],
         ['Times', count(group.count), ', ', since(group.first, 'first '), ', ', since(group.last, 'last ')],
-        ['Agents', ...agentLinks(group.agents, 20, group.agentCount)],
+        ['Agents', ...agentLinks(group.agents, 20, group.agentCount), group.moreAgents ? ' or more' : ''],
     ]));
     detail.hidden = false;
   }

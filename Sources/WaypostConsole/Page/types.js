@@ -91,7 +91,7 @@
 /**
  * @typedef {{ code: number | null, name: string, subject: string, url: boolean,
  *   map: { layer: string, rev: number } | null, detail: string, count: number, first: number, last: number,
- *   agents: string[], agentCount: number, minutes: (number | null)[], advice: string }} FailureGroup
+ *   agents: string[], agentCount: number, moreAgents: boolean, minutes: (number | null)[], advice: string }} FailureGroup
  */
 /**
  * @typedef {{ id: string, agent: string, type: string | null, what: string | null, from: string | null,

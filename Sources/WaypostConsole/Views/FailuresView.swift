@@ -21,6 +21,7 @@ extension FleetState {
                         "last": .int(group.last),
                         "agents": .array(group.agents.sorted().prefix(20).map(JSONValue.string)),
                         "agentCount": .int(Int64(group.agents.count)),
+                        "moreAgents": .bool(group.hasMoreAgents),
                         "minutes": json(ofMinutes: failures.minutes(of: group, at: now), at: now),
                         "advice": .init(advice),
                     ]
