@@ -89,6 +89,7 @@ class Verbs:
                   f"tells of {told}; first word {run.first_word or 0:.1f} s: {run.said[:100]!r}", file=sys.stderr, flush=True)
         self.rows += [
             (f"`{name}`: time, s", f"{min(run.seconds for run in runs):.1f}", "≤ 5"),
+            (f"`{name}`: processor, s", f"{min(run.processor for run in runs):.2f}", ""),
             (f"`{name}`: memory, MB", f"{max(run.megabytes for run in runs):.0f}", "≤ 200"),
             (f"`{name}`: agents of which it tells", f"{min(tellings)}", f"= {self.count}"),
         ]
@@ -135,7 +136,6 @@ def main():
         sender.stop()
         verbs = Verbs(given.program, given.agents, given.rounds, nodes)
         verbs.measure("agents", "agents", "--names", counts=lambda text: len(text.split()))
-        verbs.measure("agents --ask", "agents", "--ask", "--names", counts=lambda text: len(text.split()))
         verbs.measure(
             "failures", "failures", "--json", counts=lambda text: len({
                 agent for group in map(json.loads, text.splitlines()) if group["url"] == NOWHERE
