@@ -57,7 +57,7 @@ import Testing
         var all: [String: [any Error]] = [:]
         func add<Fault: Error>(_ type: String, _ errors: [Fault]) { all[type] = errors }
         add("BackendError BackendError", [BackendError(.denied, "k1 may not")])
-        add("CertificateRenewal CertificateFault", [CertificateFault(text: "others may write /c.pem")])
+        add("CertificateDisk CertificateFault", [CertificateFault(text: "others may write /c.pem")])
         add("StoreError StoreError", reasons.map { StoreError($0, path: "/s", detail: "it was so") })
         add("Failure Failure", Code.all.map { Failure($0, "k1 was so", nearest: ["k2"]) })
         all["DisconnectReason DisconnectReason"] = ends

@@ -67,6 +67,33 @@ import Threading
         }
     }
 
+    @Test func `what comes in force while a start is stored decides it`() async throws {
+        let program = try Program()
+        let starts = Guarded(0)
+        let context = OpenContext(beforeHandler: { _ in
+            let isFirst = starts.withLock { starts in
+                starts += 1
+                return starts == 1
+            }
+            guard isFirst else { return }
+            try program.relocate([
+                Self.off, .init(.replace(origin: "app://shop/:item", target: "app://help")),
+            ])
+        })
+        let opening = await program.router.open("app://shop/7", context: context)
+        #expect(opening.route == "app://help" && program.ran.withLock(\.isEmpty))
+        try program.relocate()
+        starts.withLock { $0 = 0 }
+        await #expect(throws: Failure.self) {
+            try await program.router.services.call(
+                "Calculator", "times", arguments: .labeled(["a": 1, "b": 3]), context: context)
+            try await program.router.services.call(
+                "Calculator", "add", arguments: .labeled(["a": 1, "b": 3]), context: context)
+        }
+        // Of what is switched off no start is stored.
+        #expect(starts.withLock(\.self) == 2)
+    }
+
     // MARK: Calls
 
     private static let off = RelocationEntry(.off(.method(add)))

@@ -103,10 +103,14 @@ enum HandlerBody<Input: Sendable, Value: Sendable>: Sendable {
     /// There is no other way to it, but ``runInPlace(with:scope:)`` for one that never waits.
     /// Before it runs, the context's ``OpenContext/beforeHandler`` is awaited, and that wait does not count against the
     /// deadline.
+    ///
+    /// - Parameter isOutdated: asked after that wait: whether what led here may have been decided otherwise by now.
+    /// - Returns: nil when it is outdated, and did not run.
     nonisolated(nonsending) func call(
         with input: Input, _ start: @autoclosure () -> HandlerStart, _ context: OpenContext,
-        within deadline: Duration?, clock: any Clock<Duration>, scope: OpenScope
-    ) async -> Result<Value, Failure> {
+        within deadline: Duration?, clock: any Clock<Duration>, scope: OpenScope,
+        unless isOutdated: () -> Bool
+    ) async -> Result<Value, Failure>? {
         if let beforeHandler = context.beforeHandler {
             do {
                 try await beforeHandler(start())
@@ -114,6 +118,7 @@ enum HandlerBody<Input: Sendable, Value: Sendable>: Sendable {
             } catch {
                 return .failure(Failure(of: error, from: start().subject))
             }
+            if isOutdated() { return nil }
         }
         var scope = scope
         scope.context = context

@@ -70,11 +70,12 @@ extension Router {
             request.parents = await openParents(of: request, matched.record, state)
         }
         let record = matched.record
-        return .of(
-            await record.route.work.call(
-                with: request, HandlerStart(isIdempotent: record.route.idempotent, subject: request.route),
-                request.context, within: configuration.handlerDeadline, clock: configuration.clock,
-                scope: state.scope))
+        let snapshot = state.snapshot
+        let result = await record.route.work.call(
+            with: request, HandlerStart(isIdempotent: record.route.idempotent, subject: request.route),
+            request.context, within: configuration.handlerDeadline, clock: configuration.clock,
+            scope: state.scope, unless: { self.snapshot !== snapshot })
+        return result.map { .of($0) } ?? .outdated
     }
 
     /// Waits for the module of a route; nil when its handler may run.

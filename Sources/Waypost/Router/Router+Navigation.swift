@@ -64,7 +64,8 @@ extension Router {
         let scope = try OpenScope.current.entered(by: move.name)
         return try await HandlerBody.waiting { try await navigator.move($0) }.call(
             with: move, HandlerStart(isIdempotent: move.isIdempotent, subject: move.name), context,
-            within: configuration.handlerDeadline, clock: configuration.clock, scope: scope
-        ).get()
+            within: configuration.handlerDeadline, clock: configuration.clock, scope: scope,
+            unless: { false }
+        )?.get() ?? false
     }
 }

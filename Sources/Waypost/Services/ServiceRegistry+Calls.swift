@@ -206,47 +206,54 @@ extension ServiceRegistry {
         deadline: Duration?, context: OpenContext, scope: OpenScope
     ) async -> CallOutcome {
         let deadline = context.deadline ?? deadline
-        var (service, method) = (service, method)
-        let outcome: CallOutcome
-        var (found, answer) = (await findWhenLoaded(service, method, deadline), JSONValue?.none)
-        let isGuarded = isGuarded.load(ordering: .acquiring)
-        if isGuarded, case .success(let first) = found {
-            switch await follow(CallTarget(service: service, found: first), source, deadline) {
-            case .success(let target):
-                (service, found, answer) = (target.service, .success(target.found), target.answer)
-            case .failure(let failure): found = .failure(failure)
+        while true {
+            var (service, method) = (service, method)
+            let outcome: CallOutcome
+            var (found, answer) = (await findWhenLoaded(service, method, deadline), JSONValue?.none)
+            let (changes, isGuarded) = (
+                mapChanges.load(ordering: .acquiring), isGuarded.load(ordering: .acquiring)
+            )
+            if isGuarded, case .success(let first) = found {
+                switch await follow(CallTarget(service: service, found: first), source, deadline) {
+                case .success(let target):
+                    (service, found, answer) = (target.service, .success(target.found), target.answer)
+                case .failure(let failure): found = .failure(failure)
+                }
             }
+            switch consume found {
+            case .success((let found, let callable)):
+                method = found.description.name
+                if source.answer != nil, let mistake = source.mistake(about: found.description, of: service) {
+                    outcome = .failed(mistake)
+                    break
+                }
+                if isGuarded, let end = await ask(service, found, source, context, scope) {
+                    outcome = end
+                    break
+                }
+                notify(
+                    ServiceEvent(
+                        kind: .called, service: service, method: method, ref: context.ref, detail: "",
+                        code: .ok))
+                if let answer {
+                    outcome = .returned(result.form(of: answer))
+                    break
+                }
+                let entry = found.service.flatMap { self.entry(of: $0, exposedBy: callable) }
+                let result = await found.work(from: entry).call(
+                    with: ExposedMethod.Call(
+                        registry: self, entry: entry, source: source, result: result, context: context),
+                    HandlerStart(
+                        isIdempotent: found.description.idempotent, subject: "\(service).\(method)"),
+                    context, within: deadline, clock: clock, scope: scope,
+                    unless: { self.mapChanges.load(ordering: .acquiring) != changes })
+                guard let result else { continue }
+                outcome = CallOutcome(result)
+            case .failure(let failure): outcome = .failed(failure)
+            }
+            notify(ServiceEvent(outcome, of: service, method, context.ref))
+            return outcome
         }
-        switch consume found {
-        case .success((let found, let callable)):
-            method = found.description.name
-            if source.answer != nil, let mistake = source.mistake(about: found.description, of: service) {
-                outcome = .failed(mistake)
-                break
-            }
-            if isGuarded, let end = await ask(service, found, source, context, scope) {
-                outcome = end
-                break
-            }
-            notify(
-                ServiceEvent(
-                    kind: .called, service: service, method: method, ref: context.ref, detail: "", code: .ok))
-            if let answer {
-                outcome = .returned(result.form(of: answer))
-                break
-            }
-            let entry = found.service.flatMap { self.entry(of: $0, exposedBy: callable) }
-            let result = await found.work(from: entry).call(
-                with: ExposedMethod.Call(
-                    registry: self, entry: entry, source: source, result: result, context: context),
-                HandlerStart(
-                    isIdempotent: found.description.idempotent, subject: "\(service).\(method)"),
-                context, within: deadline, clock: clock, scope: scope)
-            outcome = CallOutcome(result)
-        case .failure(let failure): outcome = .failed(failure)
-        }
-        notify(ServiceEvent(outcome, of: service, method, context.ref))
-        return outcome
     }
 
     private func notify(_ event: @autoclosure () -> ServiceEvent) {

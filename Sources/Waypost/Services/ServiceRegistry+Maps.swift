@@ -39,6 +39,7 @@ extension ServiceRegistry {
         state.withLock { state in
             state.maps[router] = maps
             isGuarded.store(state.isGuarded, ordering: .releasing)
+            mapChanges.add(1, ordering: .releasing)
         }
     }
 

@@ -375,7 +375,7 @@ package struct RolloutDirector: Sendable {
         case .unreadable: break
         // The broker may keep a newer map than the one that is known.
         case .wants where !clock.isConnected: kept.wishing.insert(name)
-        case .wants: if isGranted(name, at: now) { heal(isAsked: true, at: now) }
+        case .wants: if grantWish(of: name, at: now) { heal(isAsked: true, at: now) }
         }
         if fleet.isCrowding(name) { notices.flooded(name) }
     }
@@ -409,12 +409,12 @@ package struct RolloutDirector: Sendable {
         clock.leaseUnseen = nil
         clock.lastHealing = .min / 2
         guard outcome == nil else { return }
-        let isAsked = kept.wishing.sorted().contains { isGranted($0, at: now) }
+        let isAsked = kept.wishing.sorted().contains { grantWish(of: $0, at: now) }
         heal(isAsked: isAsked, at: now)
         restoreAudit()
     }
 
-    private mutating func isGranted(_ agent: String, at now: Int64) -> Bool {
+    private mutating func grantWish(of agent: String, at now: Int64) -> Bool {
         clock.wishes.time(of: agent, at: now) <= now
     }
 

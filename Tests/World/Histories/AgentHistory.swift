@@ -272,7 +272,8 @@ final class AgentHistory: Sendable {
         case .sync: failSyncs(true)
         case .full: disk.limit(Int(size))
         case .clock: setClock(off: size)
-        case .power, .maps, .forged, .rollouts, .backend, .scheduled, .groups, .locally, .certificates, .lies: break
+        case .power, .maps, .forged, .rollouts, .backend, .scheduled, .groups, .locally, .certificates, .lies:
+            break
         }
     }
 
