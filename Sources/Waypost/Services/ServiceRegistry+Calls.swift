@@ -95,9 +95,15 @@ extension ServiceRegistry {
         @_inheritActorContext _ listener: @escaping @isolated(any) @Sendable (ServiceEvent) -> Void
     ) -> RegistrationHandle {
         let listener = Listener(listener)
-        let id = state.withLock { $0.listeners.add(listener) }
+        let id = state.withLock { state in
+            isHeard.store(true, ordering: .releasing)
+            return state.listeners.add(listener)
+        }
         return RegistrationHandle(of: listener) { [weak self] in
-            self?.state.withLock { $0.listeners.remove(id) }
+            self?.state.withLock { state in
+                state.listeners.remove(id)
+                self?.isHeard.store(!state.listeners.isEmpty, ordering: .releasing)
+            }
         }
     }
 
@@ -257,8 +263,8 @@ extension ServiceRegistry {
     }
 
     private func notify(_ event: @autoclosure () -> ServiceEvent) {
-        let listeners = state.withLock { $0.listeners }
-        if !listeners.isEmpty { listeners.notify(event()) }
+        guard isHeard.load(ordering: .acquiring) else { return }
+        state.withLock { $0.listeners }.notify(event())
     }
 
     /// What a call runs after maps, where that may have to wait for modules.
@@ -283,6 +289,7 @@ extension ServiceRegistry {
     }
 
     /// Finds a method that may run, after the modules that are declared were set up.
+    @inline(__always)
     nonisolated(nonsending) private func findWhenLoaded(
         _ service: String, _ method: String, _ deadline: Duration?
     ) async -> Result<Found, Failure> {

@@ -52,6 +52,8 @@ public final class ServiceRegistry: Sendable {
     let state = Guarded(State())
     /// Whether there are hooks, or maps that reach calls: a call without them takes no lock for it.
     let isGuarded = Atomic(false)
+    /// Whether anybody listens, for the same reason.
+    let isHeard = Atomic(false)
     /// How often maps of calls have changed.
     let mapChanges = Atomic<UInt64>(0)
     let clock: any Clock<Duration>

@@ -14,7 +14,7 @@ extension Unicode.Scalar {
         }
     }
 
-    /// Whether it is a blank: it leaves room, and is no space.
+    /// Whether it is a blank: it takes space on the line.
     package var isOddBlank: Bool {
         value == 0x2800 || (value > 0x20 && properties.generalCategory == .spaceSeparator)
     }

@@ -164,7 +164,7 @@ public struct AgentBundle: Sendable {
         return String(decoding: redaction.masked(json).serialized(), as: UTF8.self)
     }
 
-    /// What leads to no other folder, and has room in an archive.
+    /// What leads to no other folder, and fits into an archive.
     private static func path(_ text: String) -> String {
         let parts = text.split(separator: "/").filter { $0 != ".." && $0 != "." }
         let cleaned = parts.joined(separator: "/").utf8.map { byte -> UInt8 in

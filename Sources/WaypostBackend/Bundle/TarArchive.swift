@@ -45,8 +45,8 @@ struct TarArchive {
     func packed() throws(BackendError) -> [UInt8] {
         // Its end are two empty blocks.
         let whole = bytes + [UInt8](repeating: 0, count: 2 * Self.block)
-        let room = Int(waypost_gzip_bound(UInt(whole.count)))
-        let packed = [UInt8](unsafeUninitializedCapacity: room) { buffer, count in
+        let capacity = Int(waypost_gzip_bound(UInt(whole.count)))
+        let packed = [UInt8](unsafeUninitializedCapacity: capacity) { buffer, count in
             count = whole.withUnsafeBytes {
                 Int(waypost_gzip($0.baseAddress, UInt($0.count), buffer.baseAddress, UInt(buffer.count)))
             }

@@ -179,10 +179,10 @@ struct LocalBundle {
 
     /// The last lines that a program wrote into a file, as many as a bundle takes.
     private static func lines(of file: Int32, _ program: String) throws(CommandError) -> [String] {
-        let room = 4 << 20
+        let limit = 4 << 20
         let size = lseek(file, 0, SEEK_END)
-        var bytes = [UInt8](repeating: 0, count: Int(min(max(0, size), off_t(room))))
-        let count = pread(file, &bytes, bytes.count, max(0, size - off_t(room)))
+        var bytes = [UInt8](repeating: 0, count: Int(min(max(0, size), off_t(limit))))
+        let count = pread(file, &bytes, bytes.count, max(0, size - off_t(limit)))
         guard count >= 0 else {
             throw CommandError(.failed, "read what \(program) printed: \(Descriptor.text(of: errno))")
         }

@@ -103,7 +103,7 @@ enum Terminal {
     static func finish() -> String? {
         let invocation = Invocation.current
         let error = invocation.outputFailure.withLock { failure in
-            // Some file systems say only at a close that they have no room; the descriptor itself stays open, because
+            // Some file systems say only at a close that they are full; the descriptor itself stays open, because
             // another thread may be waiting for its end.
             let copy = dup(invocation.output)
             if copy >= 0, close(copy) != 0, errno != EINTR { failure = failure ?? errno }

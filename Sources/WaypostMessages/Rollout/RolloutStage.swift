@@ -67,7 +67,7 @@ package enum RolloutStage: Sendable, Hashable, CustomStringConvertible {
         switch self {
         case .share(Self.everyone): return .max
         case .share(let share):
-            // 2^64 is one more than there is room for.
+            // 2^64 does not fit.
             return max(lowest, UInt64.max / UInt64(Self.everyone) * UInt64(share))
         case .count(let count):
             let smallest = online.sorted().prefix(count)
