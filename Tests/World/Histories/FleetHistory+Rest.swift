@@ -10,7 +10,10 @@ extension FleetHistory {
     func comeToRest(_ sender: WorldClient) throws {
         heal()
         // Where it stayed, each promotion would wait for it.
-        liar.withLock { $0?.goes() }
+        liar.withLock { liar in
+            liar?.goes()
+            liar = nil
+        }
         try endRollout(sender)
         try endCalls(sender)
         try bringNewestMap(sender)
