@@ -85,7 +85,7 @@ struct SigningInTests {
             try connection.behave(version: try connection.accept())
         }
         defer { broker.end() }
-        try await withLink(try .test(url: broker.url) { $0.connectTimeout = .milliseconds(300) }) {
+        try await withLink(try .test(url: broker.url) { $0.connectTimeout = .seconds(3) }) {
             _, recorder in
             let reason = try await recorder.disconnected()
             #expect(reason.cause == .timedOut)
