@@ -53,6 +53,8 @@ struct FleetTruth {
     private(set) var newestDocument: [UInt8] = []
     /// When it came, in nanoseconds.
     private var newestCame: UInt64 = 0
+    /// The map that came last, by its digest: mostly the newest.
+    private var lastMap = ""
     /// Whether the broker has the group's map whatever happens to it.
     private let keepsMaps: Bool
     private var controls: [RolloutControl.Order: [RolloutControl]] = [:]
@@ -138,7 +140,10 @@ struct FleetTruth {
         guard let revision = maps[digest]?.revision else { return }
         // Who has looked before a newer one came may publish his own a moment later.
         let isLate = MonotonicTime.now - newestCame > 10_000_000_000
-        guard revision >= newest.revision || !isLate || !keepsMaps else {
+        // And after a restart of the broker it comes again.
+        let isAgain = digest == lastMap
+        lastMap = digest
+        guard revision >= newest.revision || !isLate || isAgain || !keepsMaps else {
             throw Breach(law: 5, text: "rev \(revision) takes the place of rev \(newest.revision)")
         }
         guard revision > newest.revision else { return }
