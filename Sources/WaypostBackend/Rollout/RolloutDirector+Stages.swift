@@ -294,7 +294,7 @@ extension RolloutDirector {
             leaveOut(place..<control.stages.count)
             return promote(why: why, at: now)
         }
-        // Nobody to choose the first one from.
+        // No agent is online that could be chosen.
         guard stage.below > 0 else {
             return pause("no agent of @\(group) is online for stage \(stage.place + 1)", at: now)
         }

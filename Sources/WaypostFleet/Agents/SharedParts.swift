@@ -2,9 +2,9 @@ import Waypost
 
 /// Parts of documents that many agents have alike, such as their limits, each kept once.
 struct SharedParts: Sendable {
-    /// Beyond it they are forgotten, and begin anew: what is an agent's own fills them.
+    /// The most parts that are kept; at this number they are emptied, for parts of one agent only fill them.
     private static let maximum = 4_096
-    /// A longer part is nobody else's.
+    /// Larger parts are rarely alike, and are not kept; a ``JSONValue/weight``.
     private static let maximumWeight = 16_384
 
     private var known: Set<JSONValue> = []
