@@ -72,9 +72,7 @@ extension Agent {
         link.start()
         systemd?.notify("READY=1", "STATUS=connecting")
         await shutdown.wait()
-        maintenance.cancel()
-        watch.cancel()
-        await stop(link)
+        await stop(link, after: [maintenance, watch])
     }
 
     /// Writes what happens in the router and the registry into the event log, and notices when routes change.
@@ -173,7 +171,8 @@ extension Agent {
     // MARK: Stop
 
     /// Commands are stored and not run, what runs ends, what waits is sent, the goodbye follows, the link disconnects.
-    private func stop(_ link: any MessageLink) async {
+    private func stop(_ link: any MessageLink, after regularWork: [Task<Void, Never>]) async {
+        for work in regularWork { work.cancel() }
         systemd?.notify("STOPPING=1")
         reporter.log(.info, "Agent", "stopping")
         executor.stop()
@@ -183,6 +182,8 @@ extension Agent {
         local.stopped()
         // A disk that hangs must not delay the stop.
         await AgentThreads.wait(atMost: limit * 0.2) { [self] in
+            // It may be about to report something.
+            for work in regularWork { await work.value }
             reportCounts(isStopping: true)
             events.flush()
             journal.commitAll()
