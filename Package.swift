@@ -247,6 +247,7 @@ let package = Package(
                 "WaypostFleet",
                 "WaypostAgent", "WaypostBackend",
                 .product(name: "Logging", package: "swift-log", condition: whenAgent),
+                .product(name: "ServiceLifecycle", package: "swift-service-lifecycle", condition: whenAgent),
             ],
             path: "Tests/World"),
         .executableTarget(name: "WorldProgram", dependencies: ["World"], path: "Tests/WorldProgram"),

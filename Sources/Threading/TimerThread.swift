@@ -36,6 +36,9 @@ package final class TimerThread: Sendable {
         _ = body
     }
 
+    /// The calls that are still to come.
+    package var count: Int { state.withLock { ($0.count, wakes: false) } }
+
     /// Starts the thread, unless it runs; without one the calls wait, and the next one tries again.
     private func start() {
         isRunning.withLock { isRunning in

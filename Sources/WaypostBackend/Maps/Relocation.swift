@@ -171,6 +171,16 @@ public struct Relocation: Sendable, CustomStringConvertible {
         return Relocation(document: try signer.envelope(bytes, type: SignedEnvelope.mapType), kind)
     }
 
+    /// As it is sent: signed where the settings have a key.
+    ///
+    /// - Throws: ``BackendError`` as ``signed(by:for:)``.
+    package func prepared(
+        for audience: Audience, _ settings: BackendConfiguration
+    ) throws(BackendError) -> Relocation {
+        guard let signer = settings.signer else { return self }
+        return try signed(by: signer, for: audience)
+    }
+
     package func message(to audience: Audience, _ topics: Topics) throws(BackendError) -> MQTTMessage {
         switch (kind, audience) {
         case (.map, _): .json(topics.map(of: audience), payload, retain: true)

@@ -52,8 +52,8 @@ struct RolloutPlanCommand: RolloutVerb {
     func perform() async throws {
         var settings = try await session.resolved(signedBy: signing, asking: asking)
         try trust.name(to: &settings.signer)
-        var map = try RelocationOptions.relocation(file: file, by: settings.name)
-        if let signer = settings.signer { map = try map.signed(by: signer, for: .group(target.name)) }
+        let map = try RelocationOptions.relocation(file: file, by: settings.name)
+            .prepared(for: .group(target.name), settings)
         var options = try stages.options(pace)
         options.allowed = objections.allowed
         let planner = RolloutPlanner(

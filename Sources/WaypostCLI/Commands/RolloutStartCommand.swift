@@ -50,8 +50,8 @@ struct RolloutStartCommand: SteeringVerb {
         let group = try target.name
         // Before anything is sent: the file may be another one.
         _ = try audit.record()
-        var map = try RelocationOptions.relocation(file: file, by: settings.name)
-        if let signer = settings.signer { map = try map.signed(by: signer, for: .group(group)) }
+        let map = try RelocationOptions.relocation(file: file, by: settings.name)
+            .prepared(for: .group(group), settings)
         let name = id ?? "r-\(Identifier.short().lowercased())"
         var options = try stages.options(pace)
         options.allowed = objections.allowed

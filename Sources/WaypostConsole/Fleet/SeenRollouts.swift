@@ -77,7 +77,8 @@ struct SeenRollouts: Sendable {
                     "by": .string(entry.author),
                 ]
             }
-            return (status, status.json.merging(["log": .array(entries)]))
+            let members = (status.json.objectValue ?? [:]).merging(["log": .array(entries)]) { $1 }
+            return (status, .object(members))
         }
         let sorted = found.sorted {
             // Those that go on first, and of those what changed last.

@@ -133,6 +133,7 @@ final class AgentHistory: Sendable {
             throw Breach.unanswered(answer.id, answer.times)
         }
         if let breach = breach.withLock({ $0 }) { throw breach }
+        if isLast { try scheduler.checkEnd() }
     }
 
     private func drawn(_ range: ClosedRange<Int64>) -> Int64 {

@@ -15,8 +15,8 @@ enum FleetDeed {
     case group(backend: Int, agent: Int, name: String, joins: Bool)
     /// Both backends at once: one adds a group, and the other removes one.
     case groups(agent: Int, joins: String, leaves: String)
-    /// Of a map that is good or not, as a program or a command does it.
-    case rollOut(backend: Int, isGood: Bool, isCommand: Bool)
+    /// Of a map that is good or not, as a program or a command does it, perhaps without one of the agents.
+    case rollOut(backend: Int, isGood: Bool, isCommand: Bool, excluded: Int?)
     case steer(backend: Int, Order)
     /// Both backends at once.
     case steerBoth(Order, Order)
@@ -32,6 +32,8 @@ enum FleetDeed {
     /// Of one of the agents, or that of the backends; so many milliseconds beside the right time.
     case clock(Int, error: Int64)
     case heals
+    /// Somebody who may not publishes something in the name of those who may.
+    case forgery(FleetForger.Kind, agent: Int)
     /// The member that says what is not so does, so many times.
     case lies(Int)
     case pause(Int64)
@@ -48,7 +50,9 @@ enum FleetDeed {
         case 6...11:
             self =
                 traits.rolls
-                ? .rollOut(backend: backend, isGood: size > 6_000, isCommand: coin) : .map(backend: backend)
+                ? .rollOut(
+                    backend: backend, isGood: size > 6_000, isCommand: coin,
+                    excluded: size.isMultiple(of: 4) ? agent : nil) : .map(backend: backend)
         case 12...15:
             let order: Order = size < 12_000 ? .resume : size < 16_000 ? .pause : .takeBack
             let other: Order = size.isMultiple(of: 2) ? .takeBack : .resume
@@ -64,6 +68,10 @@ enum FleetDeed {
         case 27: self = traits.hasLiar ? .pause(size) : .full(agent: agent, bytes: 4_096 + Int(size) * 20)
         case 28, 29: self = .heals
         case 30...32: self = .pause(2 * size)
+        case 33, 34:
+            self =
+                traits.isSigned
+                ? .forgery(size > 14_000 ? .groups : coin ? .map : .candidate, agent: agent) : .opens(1)
         case 36...38: self = traits.hasLiar ? .lies(1 + Int(size % 5)) : .opens(1 + Int(size % 3))
         case 40, 41: self = .group(backend: backend, agent: agent, name: name, joins: coin)
         case 39:
@@ -91,6 +99,7 @@ enum FleetDeed {
         case .full: .full
         case .clock: .clock
         case .lies: .lies
+        case .forgery: .forged
         }
     }
 }

@@ -9,13 +9,10 @@ extension FleetHistory {
     /// The roll-out ends, the newest map comes in force everywhere, and what is shown is so.
     func comeToRest(_ sender: WorldClient) throws {
         heal()
-        // Where it stayed, each promotion would wait for it.
-        liar.withLock { liar in
-            liar?.goes()
-            liar = nil
-        }
+        try endLies(sender)
         try endRollout(sender)
         try endCalls(sender)
+        if traits.isSigned { try writeGroupsAnew(sender) }
         try bringNewestMap(sender)
         try checkShown(sender)
         // So long that no id needs to be known any more.
@@ -31,6 +28,14 @@ extension FleetHistory {
         for agent in agents {
             let remains = WorldStore.remains(in: "state-\(agent.name)", isLong: isLong)
             guard remains.isEmpty else { throw Breach.leftOver(agent.name, remains) }
+        }
+    }
+
+    /// Where it stayed, each promotion would wait for it.
+    private func endLies(_ sender: WorldClient) throws {
+        for _ in 0..<20 where liar.withLock({ $0?.leaves() ?? false }) {
+            // A broker that is away does not hear it.
+            try take(from: sender, for: .seconds(5)) { _ in false }
         }
     }
 
@@ -98,6 +103,16 @@ extension FleetHistory {
         throw Breach.rolloutWithoutEnd(last)
     }
 
+    /// Where something else lies in the place of what people wrote.
+    private func writeGroupsAnew(_ sender: WorldClient) throws {
+        for agent in truth.withLock(\.outside) {
+            _ = try result("groups of \(agent)", sender) { run in
+                let change = GroupsChange(adding: [], startsAnew: true)
+                return "\(try await run.backend.agent(agent).changeGroups(change))"
+            }
+        }
+    }
+
     private func bringNewestMap(_ sender: WorldClient) throws {
         for _ in 0..<20 {
             _ = try result("last map", sender) { [self] run in
@@ -123,13 +138,24 @@ extension FleetHistory {
             let wrong = (shown ?? []).filter {
                 names.contains($0.name) && [.lost, .stopped, .unknown].contains($0.condition)
             }
-            if Set(shown?.map(\.name) ?? []).isSuperset(of: names), wrong.isEmpty {
+            let missing = missingOnScreen()
+            if Set(shown?.map(\.name) ?? []).isSuperset(of: names), wrong.isEmpty, missing.isEmpty {
                 return try checkAudit(sender)
             }
-            text = "\(shown?.map { "\($0.name) \($0.condition)" }.sorted() ?? [])"
+            text = "\(shown?.map { "\($0.name) \($0.condition)" }.sorted() ?? []), on the screen \(missing)"
             try take(from: sender, for: .seconds(30)) { _ in false }
         }
         throw Breach.shownWrong(text)
+    }
+
+    /// The agents of which the console does not show what is so.
+    private func missingOnScreen() -> [String] {
+        let revision = truth.withLock(\.newest.revision)
+        guard let state = reader.withLock(\.self)?.snapshot() else { return ["nothing"] }
+        return agents.map(\.name).filter { name in
+            guard let row = state.rows[name]?.summary else { return true }
+            return row.isOnline != true || FleetTruth.revision(shownIn: row.map) != revision
+        }
     }
 
     /// What a broker has forgotten, only a controller brings back.

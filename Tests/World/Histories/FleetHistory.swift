@@ -45,6 +45,8 @@ final class FleetHistory: Sendable {
         var options = RolloutOptions()
         /// Whether it goes on for so long that agents need not know what came any more.
         var isLong: Bool
+        /// Whether agents trust one key alone, which the backends have; and somebody without it publishes, too.
+        var isSigned: Bool
         /// Whether one of the group says what is not so; then no disk fails, which would be a reason of its own.
         var hasLiar: Bool
 
@@ -66,6 +68,8 @@ final class FleetHistory: Sendable {
             options.revertsWhenSilent = Bool.random(using: &draws)
             options.allowsNoTraffic = Int.random(in: 0...2, using: &draws) == 0
             hasLiar = Int.random(in: 0...2, using: &draws) == 0
+            isSigned = Int.random(in: 0...2, using: &draws) == 0
+            if Bool.random(using: &draws) { options.limit = .init(failures: 2, share: 50, within: 60_000) }
         }
     }
 
@@ -77,6 +81,10 @@ final class FleetHistory: Sendable {
     let truth: Guarded<FleetTruth>
     private let seed: UInt64
     let liar = Guarded<FleetLiar?>(nil)
+    private let forger = Guarded<FleetForger?>(nil)
+    /// Who shows people the fleet, from its beginning on.
+    let screen: WorldBackend
+    let reader = Guarded<FleetReader?>(nil)
     /// How often what went wrong hit the fleet in which state.
     var met: [String: Int] { truth.withLock(\.met) }
     private let numbers = Guarded((command: 0, map: 0, rollout: 0))
@@ -85,14 +93,18 @@ final class FleetHistory: Sendable {
         let traits = Traits(seed)
         let broker = MemoryBroker(BrokerModel.Kept(), traits.broker)
         (self.scheduler, self.traits, self.broker) = (scheduler, traits, broker)
+        let signer = traits.isSigned ? Signer("release", 7) : nil
         agents = (1...traits.agents).map {
-            WorldAgent("k\($0)", scheduler, broker, folder: folder, seed: seed &+ UInt64($0))
+            WorldAgent(
+                "k\($0)", scheduler, broker, folder: folder, seed: seed &+ UInt64($0),
+                trusts: signer?.publicKey)
         }
-        backends = ["shop", "desk"].map { WorldBackend($0, scheduler, broker) }
+        backends = ["shop", "desk"].map { WorldBackend($0, scheduler, broker, signer) }
+        screen = WorldBackend("screen", scheduler, broker)
         truth = Guarded(
             FleetTruth(
                 agents: agents.map(\.name), needsTraffic: !traits.options.allowsNoTraffic,
-                keepsMaps: traits.broker.persists, hasLiar: traits.hasLiar))
+                keepsMaps: traits.broker.persists, hasLiar: traits.hasLiar, isSigned: traits.isSigned))
         self.seed = seed
     }
 
@@ -105,7 +117,11 @@ final class FleetHistory: Sendable {
         if traits.hasLiar, !without.contains(.lies) {
             liar.withLock { $0 = FleetLiar(at: broker, Draws(seed: seed, stream: 5)) }
         }
+        if traits.isSigned, !without.contains(.forged) {
+            forger.withLock { $0 = FleetForger(at: broker) }
+        }
         for backend in backends { try backend.start() }
+        try show()
         // What is sent before its session is there, no broker keeps for it.
         try take(from: sender, for: .seconds(60)) { $0.offline.isEmpty }
         for _ in 0..<count {
@@ -116,18 +132,38 @@ final class FleetHistory: Sendable {
         }
         try comeToRest(sender)
         for agent in agents where !agent.stop() { throw Breach.doesNotStop(agent.name) }
+        for backend in backends + [screen] { backend.kill() }
+        try scheduler.checkEnd()
     }
 
     private func start(_ agent: WorldAgent, isAlone: Bool = false) throws {
         do { try agent.start(isAlone: isAlone) } catch { throw Breach.notStarted(agent.name, "\(error)") }
     }
 
+    /// A console reads all that there is.
+    private func show() throws {
+        try screen.start()
+        screen.perform("console", isEndless: true) { [self] run in
+            let found = FleetReader(run.backend)
+            reader.withLock { $0 = found }
+            try await found.run()
+            return "ended"
+        }
+    }
+
     /// Without any network it has in force what it had.
     private func lookAlone(_ agent: WorldAgent, _ sender: WorldClient) throws {
         try start(agent, isAlone: true)
         try take(from: sender, for: .seconds(1)) { _ in false }
-        let shown = agent.opened("shop://where/fleet")
-        try truth.withLock { try $0.sees(shown, at: agent.name) }
+        func look(isLong: Bool) throws {
+            let shown = agent.opened("shop://where/fleet")
+            try truth.withLock { try $0.sees(shown, at: agent.name, afterSilence: isLong) }
+        }
+        try look(isLong: false)
+        if traits.options.revertsWhenSilent, truth.withLock({ $0.tried(by: agent.name) }) != nil {
+            try take(from: sender, for: .seconds(90)) { _ in false }
+            try look(isLong: true)
+        }
         guard agent.stop() else { throw Breach.doesNotStop(agent.name) }
     }
 
@@ -171,8 +207,10 @@ final class FleetHistory: Sendable {
         case .groups(let agent, let joined, let left):
             change(backends[0], agents[agent].name, joins: [joined])
             change(backends[1], agents[agent].name, leaves: [left])
-        case .rollOut(let backend, let isGood, let isCommand):
-            rollOut(backends[backend], isGood: isGood, isCommand: isCommand)
+        case .rollOut(let backend, let isGood, let isCommand, let excluded):
+            rollOut(
+                backends[backend], isGood: isGood, isCommand: isCommand,
+                without: excluded.map { agents[$0].name })
         case .steer(let backend, let order): steer(backends[backend], order)
         case .steerBoth(let order, let other):
             steer(backends[0], order)
@@ -191,6 +229,7 @@ final class FleetHistory: Sendable {
         case .cut(let who):
             if who < agents.count { agents[who].cut() } else { backends[who - agents.count].cut() }
         case .broker(let isKilled): broker.restart(isKilled: isKilled)
+        case .forgery(let kind, let agent): forge(kind, agents[agent].name)
         case .lies(let times):
             let control = truth.withLock(\.control)
             for _ in 0..<times { liar.withLock { $0?.lies(about: control) } }
@@ -275,21 +314,41 @@ final class FleetHistory: Sendable {
         }
     }
 
+    private func forge(_ kind: FleetForger.Kind, _ agent: String) {
+        let topics = FleetTruth.topics
+        let topic =
+            switch kind {
+            case .map: topics.map(of: .group(FleetTruth.group))
+            case .candidate: topics.candidate(of: FleetTruth.group)
+            case .groups: topics.groups(of: agent)
+            }
+        forger.withLock { forger in
+            let revision = truth.withLock(\.newest.revision)
+            guard let payload = forger?.document(kind, for: agent, over: revision) else { return }
+            truth.withLock { $0.forges(payload) }
+            forger?.publish(payload, on: topic)
+        }
+    }
+
     // MARK: Roll-outs
 
-    private func rollOut(_ backend: WorldBackend, isGood: Bool, isCommand: Bool) {
+    private func rollOut(_ backend: WorldBackend, isGood: Bool, isCommand: Bool, without excluded: String?) {
         let id = numbers.withLock { numbers in
             numbers.rollout += 1
             return "r\(numbers.rollout)"
         }
+        if let excluded { truth.withLock { $0.excludes(excluded, from: id) } }
         backend.perform("roll-out \(id)") { [self] run in
             let map = try map(isGood: isGood)
+            var options = traits.options
+            options.exclude = [excluded].compactMap(\.self)
             guard isCommand else {
                 let group = run.backend.group(FleetTruth.group)
-                return "\(try await group.rollOut(map, id: id, traits.options))"
+                return "\(try await group.rollOut(map, id: id, options))"
             }
-            guard let document = RolloutDirector.Document(map.payload) else { return "no document" }
-            let controller = RolloutController(run.settings, group: FleetTruth.group, traits.options)
+            let prepared = try map.prepared(for: .group(FleetTruth.group), run.settings)
+            guard let document = RolloutDirector.Document(prepared.payload) else { return "no document" }
+            let controller = RolloutController(run.settings, group: FleetTruth.group, options)
             return "\(try await controller.run(.start(id: id, document, why: nil)).outcome)"
         }
     }

@@ -12,6 +12,9 @@ struct FleetLiar {
     private let usual: Int
     private var epoch: Int64 = 0
     private var number = 0
+    /// The last that the broker has.
+    private var heard = ""
+    private var isLeaving = false
 
     init(at broker: MemoryBroker, _ draws: Draws) {
         (client, self.draws) = (WorldClient(Self.name, at: broker, []), draws)
@@ -21,21 +24,31 @@ struct FleetLiar {
 
     /// It comes, and nobody has reason not to believe that it is an agent.
     private mutating func comes() {
-        epoch = WallClock.now()
+        epoch = max(epoch + 1_000_000, WallClock.now())
         sayState(.birth)
         sayHealth(isRed: false)
         says(AppliedMap().encoded())
     }
 
     /// It goes, and says so.
-    mutating func goes() {
+    private mutating func goes() {
         reconnect()
         epoch += 1_000_000
         sayState(.shutdown)
     }
 
+    /// It goes for good, and lies no more; false when the broker has that.
+    mutating func leaves() -> Bool {
+        reconnect()
+        guard !isLeaving || heard != "\(number)" else { return false }
+        isLeaving = true
+        goes()
+        return true
+    }
+
     /// Something of a roll-out, if there is one, or of itself.
     mutating func lies(about control: RolloutControl?) {
+        guard !isLeaving else { return }
         reconnect()
         let largest = Fields.largestInteger
         let other = Int.random(in: 0...33, using: &draws)
@@ -56,7 +69,11 @@ struct FleetLiar {
     }
 
     /// What broke its connection is noticed when it has something to say.
-    private func reconnect() { client.take(until: MonotonicTime.now) { _ in } }
+    private mutating func reconnect() {
+        client.take(until: MonotonicTime.now) { event in
+            if case .published(let id) = event { heard = id }
+        }
+    }
 
     private mutating func report(
         _ place: RolloutReport.Place, _ reason: RolloutReport.Reason, opened: Int64 = 0, failed: Int64 = 0,

@@ -1,5 +1,7 @@
+import MQTTLink
 import Threading
 import Waypost
+import WaypostBackend
 import WaypostFleet
 import WaypostMessages
 
@@ -26,6 +28,8 @@ struct FleetTruth {
         fileprivate(set) var digest = ""
         /// All documents that it had in force.
         fileprivate(set) var had: Set<String> = []
+        /// The roll-outs in which its own guard took it back.
+        fileprivate var guarded: Set<String> = []
         fileprivate(set) var isOnline = false
         /// When it came, or said last what it has in force, in nanoseconds.
         fileprivate var since: UInt64 = 0
@@ -57,11 +61,17 @@ struct FleetTruth {
     private var lastMap = ""
     /// Whether the broker has the group's map whatever happens to it.
     private let keepsMaps: Bool
+    /// What somebody published who may not, by its digest.
+    private var forged: Set<String> = []
+    /// The agents that people left out of a roll-out, by its id.
+    private var excluded: [String: String] = [:]
     private var controls: [RolloutControl.Order: [RolloutControl]] = [:]
     private(set) var control: RolloutControl?
     /// The markers of maps that fail where they are opened.
     private var bad: Set<String> = []
     private var roster = Roster(topics: topics)
+    /// What a console that sees all of it shows.
+    private var console = (inbox: FleetInbox(topics: topics), state: FleetState(began: 0))
     /// The last delivery that was taken: what was before it may come again.
     private var lastTaken: UInt64 = 0
     private(set) var met: [String: Int] = [:]
@@ -71,8 +81,8 @@ struct FleetTruth {
     /// The revision below which an agent does not go any more; from a candidate it goes back to the map before.
     private func floor(of name: String) -> Int64 {
         guard let seen = agents[name] else { return 0 }
-        let isTried = candidates.contains(seen.digest) && !published.contains(seen.digest)
-        return isTried ? 0 : seen.revision
+        // Whether that has become the map of all meanwhile, it need not know.
+        return seen.report?.reason == .chosen && candidates.contains(seen.digest) ? 0 : seen.revision
     }
 
     /// Whether a map that nobody has opened a page of goes no further.
@@ -80,15 +90,22 @@ struct FleetTruth {
 
     /// Whether one of the group says what is not so, and nothing else speaks against a good map.
     private let hasLiar: Bool
+    /// Whether agents take nothing without a signature.
+    private let isSigned: Bool
 
-    init(agents names: [String], needsTraffic: Bool, keepsMaps: Bool, hasLiar: Bool) {
-        (self.needsTraffic, self.keepsMaps, self.hasLiar) = (needsTraffic, keepsMaps, hasLiar)
+    init(agents names: [String], needsTraffic: Bool, keepsMaps: Bool, hasLiar: Bool, isSigned: Bool) {
+        (self.needsTraffic, self.keepsMaps) = (needsTraffic, keepsMaps)
+        (self.hasLiar, self.isSigned) = (hasLiar, isSigned)
         for name in names { agents[name] = Seen() }
     }
 
     // MARK: What people do
 
     mutating func asks(_ id: String, _ agent: String) { asked[id] = (agent, floor(of: agent)) }
+
+    mutating func forges(_ payload: [UInt8]) { forged.insert(SHA256.label(SHA256.digest(of: payload))) }
+
+    mutating func excludes(_ agent: String, from rollout: String) { excluded[rollout] = agent }
 
     /// Something goes wrong now.
     mutating func meets(_ part: HistoryPart) {
@@ -118,11 +135,14 @@ struct FleetTruth {
         }
         let message = delivery.message
         guard !message.payload.isEmpty else { return }
+        guard forged.isEmpty || !forged.contains(SHA256.label(SHA256.digest(of: message.payload))) else {
+            return
+        }
         let topic = message.topic
         switch topic {
         case Self.topics.map(of: .group(Self.group)): try heardMap(message)
         case Self.topics.candidate(of: Self.group):
-            candidates.insert(note(message.payload))
+            candidates.insert(try note(message.payload))
         case Self.topics.rollout(of: Self.group): try heardControl(message)
         default:
             if topic.contains("/reply/me") { return try heardReply(message.payload) }
@@ -135,7 +155,7 @@ struct FleetTruth {
     }
 
     private mutating func heardMap(_ message: BrokerModel.Message) throws(Breach) {
-        let digest = note(message.payload)
+        let digest = try note(message.payload)
         published.insert(digest)
         guard let revision = maps[digest]?.revision else { return }
         // Who has looked before a newer one came may publish his own a moment later.
@@ -150,24 +170,36 @@ struct FleetTruth {
         (newest, newestDocument, newestCame) = ((revision, digest), message.payload, MonotonicTime.now)
     }
 
-    /// A map that was published; its digest.
-    private mutating func note(_ payload: [UInt8]) -> String {
+    /// A map that people published; its digest.
+    private mutating func note(_ payload: [UInt8]) throws(Breach) -> String {
         let digest = SHA256.label(SHA256.digest(of: payload))
-        guard maps[digest] == nil, let json = try? JSONValue(parsing: payload),
-            let revision = json["rev"]?.intValue
+        guard maps[digest] == nil, let outer = try? JSONValue(parsing: payload),
+            let json = Self.content(outer), let revision = json["rev"]?.intValue
         else { return digest }
         // Without an entry the page is its own.
         let target = json["entries"]?.arrayValue?.first?["targetPath"]?.stringValue ?? "shop://at/fleet-0"
         let marker = target.contains("://at/") ? target.split(separator: "/").last.map(String.init) : nil
         if marker == nil { bad.insert(digest) }
+        guard marker != FleetForger.word, !isSigned || SignedEnvelope.isOne(outer) else {
+            throw Breach(law: 10, text: "people publish a map that is not signed, or made from a forged one")
+        }
         maps[digest] = Map(revision: revision, marker: marker)
         return digest
+    }
+
+    /// Out of its envelope when it is signed.
+    private static func content(_ json: JSONValue) -> JSONValue? {
+        guard SignedEnvelope.isOne(json) else { return json }
+        return (try? SignedEnvelope(json) as SignedEnvelope).flatMap { try? JSONValue(parsing: $0.payload) }
     }
 
     // MARK: Groups
 
     private mutating func heardGroups(of name: String, _ payload: [UInt8]) throws {
         let document = try GroupsDocument(payload, for: name, limits: .trustedFile)
+        guard !document.added.contains(FleetForger.word) else {
+            throw Breach(law: 10, text: "people go on from groups of \(name) that nobody trusted signed")
+        }
         agents[name]?.documents[SHA256.label(SHA256.digest(of: payload))] = document
         agents[name]?.lastDocument = document.revision
     }
@@ -245,15 +277,24 @@ struct FleetTruth {
         }
     }
 
-    /// Laws 15 and 19: what an agent says of a roll-out.
-    private func check(_ report: RolloutReport, _ name: String, _ seen: Seen, _ digest: String) throws(Breach)
+    /// Laws 15, 19 and 20: what an agent says of a roll-out.
+    private mutating func check(_ report: RolloutReport, _ name: String, _ seen: Seen, _ digest: String)
+        throws(Breach)
     {
         if let known = seen.report, report.order < known.order {
             throw Breach(
                 law: 19, text: "\(name) follows the order \(report.order), and followed \(known.order)")
         }
+        if report.reason == .guarded { agents[name]?.guarded.insert(report.id) }
         // What was promoted is the map of all.
         guard candidates.contains(digest), !published.contains(digest) else { return }
+        guard excluded[report.id] != name else {
+            throw Breach(law: 15, text: "\(name) has the candidate of \(report.id), which leaves it out")
+        }
+        guard !seen.guarded.contains(report.id) else {
+            throw Breach(
+                law: 20, text: "\(name) has the candidate of \(report.id) again, and went back from it")
+        }
         let allowing = (controls[report.order] ?? []).filter {
             $0.next.digest == digest && $0.state.hasCandidate && $0.chooses(name)
         }
@@ -280,6 +321,11 @@ struct FleetTruth {
         default: return
         }
         roster.saw(seen, now: WallClock.now())
+        let shown = MQTTMessage(
+            topic: message.topic, payload: message.payload, qos: .atLeastOnce, retain: message.retain)
+        for news in console.inbox.read(shown, now: WallClock.now()) {
+            console.state.take(news, now: WallClock.now())
+        }
         try checkRoster(name)
     }
 
@@ -332,6 +378,22 @@ struct FleetTruth {
             throw Breach(
                 law: 6, text: "the roster shows \(name) \(shown ? "on" : "off")line, which it is not")
         }
+        guard let row = console.state.rows[name]?.summary, row.isOnline == isOnline,
+            Self.revision(shownIn: row.map) == seen.revision
+        else {
+            let row = console.state.rows[name]?.summary
+            throw Breach(
+                law: 6,
+                text: "the console shows \(name) as \(row?.state ?? "nothing") with \(row?.map ?? "no map"), "
+                    + "and it has rev \(seen.revision)")
+        }
+    }
+
+    /// Of the group's map, in what a list shows of all.
+    static func revision(shownIn maps: String) -> Int64 {
+        let words = maps.split { $0 == " " || $0 == "," }
+        guard let index = words.firstIndex(of: "@\(group)"), index + 2 < words.count else { return 0 }
+        return Int64(words[index + 2]) ?? 0
     }
 
     private mutating func heardReply(_ payload: [UInt8]) throws {
@@ -343,9 +405,26 @@ struct FleetTruth {
         try check(marker, of: asked.agent, since: asked.since)
     }
 
-    /// What its own program saw at an agent that has no network.
-    func sees(_ marker: String?, at name: String) throws(Breach) {
+    /// What its own program saw at an agent that has no network, and that nothing came to since it told.
+    func sees(_ marker: String?, at name: String, afterSilence isLong: Bool) throws(Breach) {
         if let marker { try check(marker, of: name, since: floor(of: name)) }
+        guard let tried = tried(by: name), let candidate = tried.marker else { return }
+        let goesBack = isLong && control?.silent == .revert
+        guard goesBack ? marker != candidate : marker == candidate else {
+            throw Breach(
+                law: 20,
+                text: "\(name) shows \(marker ?? "nothing") \(isLong ? "long " : "")after it had \(candidate)"
+            )
+        }
+    }
+
+    /// The candidate that an agent has in force, where no newer order and no newer map than that can have come to it.
+    func tried(by name: String) -> Map? {
+        guard let seen = agents[name], let control, keepsMaps, control.order == seen.report?.order,
+            control.state.hasCandidate, candidates.contains(seen.digest), !published.contains(seen.digest),
+            newest.digest == control.base?.digest ?? ""
+        else { return nil }
+        return maps[seen.digest]
     }
 
     /// Law 5: a page is that of a map that is not older than the one before.

@@ -1,3 +1,4 @@
+import WaypostBackend
 import WaypostMessages
 
 /// Who signs commands and maps, where an agent trusts a key.
@@ -11,6 +12,9 @@ struct Signer {
         guard let key = try? SigningKey(text: text) else { return nil }
         (self.key, self.id) = (key, id)
     }
+
+    /// The same, for a backend.
+    var ofBackend: WaypostBackend.Signer { .init(id: id, key: key) }
 
     /// The public key, in base64.
     var publicKey: String { Base64.encode(key.verifyingKey.bytes) }

@@ -79,12 +79,16 @@ final class WorldAgent: Sendable {
     private let run = Guarded<Run?>(nil)
     /// By how many milliseconds the clock of its machine is off.
     private let clockError = Guarded<Int64>(0)
+    private let trusted: String?
 
-    /// - Parameter folder: without links in its path.
+    /// - Parameters:
+    ///   - folder: without links in its path.
+    ///   - key: the only one whose maps and documents of groups it takes; nil where it takes all.
     init(
-        _ name: String, _ scheduler: SeededScheduler, _ broker: MemoryBroker, folder: String, seed: UInt64
+        _ name: String, _ scheduler: SeededScheduler, _ broker: MemoryBroker, folder: String, seed: UInt64,
+        trusts key: String?
     ) {
-        (self.name, self.scheduler, self.broker) = (name, scheduler, broker)
+        (self.name, self.scheduler, self.broker, trusted) = (name, scheduler, broker, key)
         disk = WorldDisk(folder: "\(folder)/state-\(name)", seed: seed)
     }
 
@@ -131,6 +135,7 @@ final class WorldAgent: Sendable {
             agent: name, groups: ["fleet"], stateDirectory: "state-\(name)",
             link: MQTTLinkConfiguration(brokers: [url], clientID: name))
         configuration.limits.handlerDeadline = .seconds(20)
+        if let trusted { try configuration.trust.pin("release", key: trusted) }
         return configuration
     }
 
@@ -194,11 +199,14 @@ final class WorldBackend: Sendable {
     private let scheduler: SeededScheduler
     private let broker: MemoryBroker
     private let run = Guarded<Run?>(nil)
+    private let signer: Signer?
     /// The calls that have not ended, those of a process that was killed among them.
     private let calls = Guarded<(last: Int, open: [Int: String])>((0, [:]))
 
-    init(_ name: String, _ scheduler: SeededScheduler, _ broker: MemoryBroker) {
-        (self.name, self.scheduler, self.broker) = (name, scheduler, broker)
+    init(
+        _ name: String, _ scheduler: SeededScheduler, _ broker: MemoryBroker, _ signer: Signer? = nil
+    ) {
+        (self.name, self.scheduler, self.broker, self.signer) = (name, scheduler, broker, signer)
     }
 
     func start() throws {
@@ -206,6 +214,7 @@ final class WorldBackend: Sendable {
         var settings = try BackendConfiguration(broker: "mqtt://127.0.0.1:1883", name: name)
         settings.logger = Logger(label: "world") { _ in SwiftLogNoOpLogHandler() }
         settings.makeLink = { process.link($0, $1) }
+        settings.signer = signer?.ofBackend
         let run = Run(settings, process)
         self.run.withLock { $0 = run }
         let task = Task { _ = try? await run.backend.run() }

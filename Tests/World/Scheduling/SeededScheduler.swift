@@ -47,6 +47,8 @@ package final class SeededScheduler: Scheduler, @unchecked Sendable {
     private var holds = 0
     private var turns: [Int: Semaphore] = [:]
     private var ending: Ending?
+    /// When it came to rest; what is looked at behind that does not count.
+    private var lastedUntil: UInt64?
     private let over = Semaphore()
     /// The steps, for who looks from outside whether it goes on.
     private let progress = Atomic<UInt64>(0)
@@ -89,7 +91,7 @@ package final class SeededScheduler: Scheduler, @unchecked Sendable {
 
     /// What has happened, for who reads it after the end.
     package var summary: (digest: UInt64, steps: UInt64, switches: UInt64, milliseconds: UInt64) {
-        (schedule.digest.value, schedule.steps, schedule.switches, schedule.now / 1_000_000)
+        (schedule.digest.value, schedule.steps, schedule.switches, (lastedUntil ?? schedule.now) / 1_000_000)
     }
 
     /// Each thread and what it does, for who looks for why nothing goes on.
@@ -101,6 +103,26 @@ package final class SeededScheduler: Scheduler, @unchecked Sendable {
                 : thread.wait.map { $0.until == .max ? "waits" : "waits until \($0.until / 1_000_000) ms" }
                     ?? "can run"
             return "\(thread.number) \(thread.name): \(state)"
+        }
+    }
+
+    /// What goes on for nobody.
+    struct Leak: Error, CustomStringConvertible { let description: String }
+
+    /// Of all that people began, which has ended, nothing goes on any more after twenty minutes.
+    ///
+    /// - Throws: ``Leak``
+    func checkEnd() throws(Leak) {
+        lastedUntil = schedule.now
+        CurrentThread.sleep(for: .seconds(1_200))
+        var left = schedule.threads.map(\.name)
+        // These never end.
+        for name in ["people", "tasks-1", "tasks-2", "tasks-3", "broker", "wp-timer"] {
+            if let index = left.firstIndex(of: name) { left.remove(at: index) }
+        }
+        let timers = TimerThread.shared.count
+        guard left.isEmpty, timers == 0 else {
+            throw Leak(description: "rest: threads go on: \(left), and \(timers) timers")
         }
     }
 
