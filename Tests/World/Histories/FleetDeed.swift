@@ -22,6 +22,7 @@ enum FleetDeed {
     case steerBoth(Order, Order)
     /// It starts again after so many milliseconds.
     case killAgent(Int, downtime: Int64)
+    case killTrying(downtime: Int64)
     case restartAgent(Int)
     case killBackend(Int)
     /// The network to one of the agents, or of the backends behind them.
@@ -72,6 +73,7 @@ enum FleetDeed {
             self =
                 traits.isSigned
                 ? .forgery(size > 14_000 ? .groups : coin ? .map : .candidate, agent: agent) : .opens(1)
+        case 35: self = traits.rolls ? .killTrying(downtime: 2 * size) : .opens(1)
         case 36...38: self = traits.hasLiar ? .lies(1 + Int(size % 5)) : .opens(1 + Int(size % 3))
         case 40, 41: self = .group(backend: backend, agent: agent, name: name, joins: coin)
         case 39:
@@ -91,7 +93,7 @@ enum FleetDeed {
         case .map, .undo, .patch, .keeper: .maps
         case .group, .groups: .groups
         case .rollOut, .steer, .steerBoth: .rollouts
-        case .killAgent, .restartAgent: .power
+        case .killAgent, .killTrying, .restartAgent: .power
         case .killBackend: .backend
         case .cut: .cut
         case .broker: .broker

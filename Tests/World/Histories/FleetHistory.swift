@@ -151,6 +151,14 @@ final class FleetHistory: Sendable {
         }
     }
 
+    /// It starts again after so many milliseconds, perhaps without a network before.
+    private func kill(_ agent: WorldAgent, _ downtime: Int64, _ sender: WorldClient) throws {
+        guard agent.kill() else { throw Breach.doesNotStop(agent.name) }
+        try take(from: sender, for: .milliseconds(downtime)) { _ in false }
+        if downtime.isMultiple(of: 2) { try lookAlone(agent, sender) }
+        try start(agent)
+    }
+
     /// Without any network it has in force what it had.
     private func lookAlone(_ agent: WorldAgent, _ sender: WorldClient) throws {
         try start(agent, isAlone: true)
@@ -216,10 +224,20 @@ final class FleetHistory: Sendable {
             steer(backends[0], order)
             steer(backends[1], other)
         case .killAgent(let agent, let downtime):
-            guard agents[agent].kill() else { throw Breach.doesNotStop(agents[agent].name) }
-            try take(from: sender, for: .milliseconds(downtime)) { _ in false }
-            if downtime.isMultiple(of: 2) { try lookAlone(agents[agent], sender) }
-            try start(agents[agent])
+            try kill(agents[agent], downtime, sender)
+        case .killTrying(let downtime):
+            // The first that has a candidate in force.
+            func isTrying(_ truth: FleetTruth, _ agent: WorldAgent) -> Bool {
+                truth.tried(by: agent.name) != nil
+            }
+            if truth.withLock({ $0.control?.state.isOver ?? true }) {
+                rollOut(backends[0], isGood: true, isCommand: true, without: nil)
+            }
+            try take(from: sender, for: .seconds(60)) { truth in agents.contains { isTrying(truth, $0) } }
+            guard let agent = truth.withLock({ truth in agents.first { isTrying(truth, $0) } }) else {
+                return
+            }
+            try kill(agent, downtime, sender)
         case .restartAgent(let agent):
             guard agents[agent].stop() else { throw Breach.doesNotStop(agents[agent].name) }
             try start(agents[agent])
