@@ -216,9 +216,8 @@ extension ServiceRegistry {
             var (service, method) = (service, method)
             let outcome: CallOutcome
             var (found, answer) = (await findWhenLoaded(service, method, deadline), JSONValue?.none)
-            let (changes, isGuarded) = (
-                mapChanges.load(ordering: .acquiring), isGuarded.load(ordering: .acquiring)
-            )
+            let changes = mapChanges.load(ordering: .acquiring)
+            let isGuarded = isGuarded.load(ordering: .acquiring)
             if isGuarded, case .success(let first) = found {
                 switch await follow(CallTarget(service: service, found: first), source, deadline) {
                 case .success(let target):
@@ -237,10 +236,7 @@ extension ServiceRegistry {
                     outcome = end
                     break
                 }
-                notify(
-                    ServiceEvent(
-                        kind: .called, service: service, method: method, ref: context.ref, detail: "",
-                        code: .ok))
+                notify(ServiceEvent(kind: .called, service: service, method: method, ref: context.ref))
                 if let answer {
                     outcome = .returned(result.form(of: answer))
                     break

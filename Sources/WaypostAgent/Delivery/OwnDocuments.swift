@@ -1,3 +1,4 @@
+package import MQTTLink
 import WaypostFleet
 
 /// Notices that another client removed or overwrote what the broker keeps of the agent, and says when it is published again.
@@ -42,5 +43,16 @@ struct OwnDocuments: Sendable {
     /// Whether nothing is due that was never there, and no more is remembered than is asked for.
     private var isConsistent: Bool {
         isDue.allSatisfy { published[$0] != nil } && published.values.allSatisfy { $0.count <= Self.versions }
+    }
+}
+
+extension MQTTMessage {
+    /// A retained document about the agent itself.
+    package static func retained(_ topic: String, _ payload: [UInt8]) -> MQTTMessage {
+        var properties = MQTTProperties()
+        properties.contentType = "application/json"
+        properties.payloadIsUTF8 = true
+        return MQTTMessage(
+            topic: topic, payload: payload, qos: .atLeastOnce, retain: true, properties: properties)
     }
 }

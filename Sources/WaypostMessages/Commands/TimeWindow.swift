@@ -1,3 +1,4 @@
+import Glibc
 package import Waypost
 
 /// Days and times of day at which a command may begin: `mon-fri 22:00-04:00`, `sat,sun 02:00-04:00 utc`, `02:00-04:00`.
@@ -139,5 +140,19 @@ package struct TimeWindow: Sendable, Hashable, CustomStringConvertible {
         }
         if isOpen { return toClose == nil ? toOpen : nil }
         return toClose
+    }
+}
+
+/// The zone of this machine.
+package enum LocalZone {
+    /// How many seconds clocks are ahead of UTC, at a moment in seconds since 1970.
+    package typealias Offset = @Sendable (_ moment: Int64) -> Int64
+
+    /// As the system is set.
+    package static let system: Offset = { moment in
+        var seconds = time_t(moment)
+        var parts = tm()
+        localtime_r(&seconds, &parts)
+        return Int64(parts.tm_gmtoff)
     }
 }
