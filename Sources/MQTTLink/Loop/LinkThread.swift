@@ -107,8 +107,8 @@ package final class LinkThread: Sendable {
 
         private mutating func removeEnded() {
             let left = loops.indices.filter { !loops[$0].isFinished }
-            descriptors =
-                [descriptors[0]] + left.flatMap { [descriptors[1 + 2 * $0], descriptors[2 + 2 * $0]] }
+            let theirs = left.flatMap { descriptors[1 + 2 * $0..<3 + 2 * $0] }
+            descriptors = [descriptors[0]] + theirs
             due = left.map { due[$0] }
             loops = left.map { loops[$0] }
         }
