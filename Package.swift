@@ -134,10 +134,6 @@ let package = Package(
                 "WaypostMessages",
                 .product(name: "Logging", package: "swift-log", condition: whenAgent),
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle", condition: whenAgent),
-            ],
-            // The runtimes of generated clients, in the programs themselves: no folder has to go along.
-            resources: [
-                .embedInCode("Clients/Runtime/runtime.py"), .embedInCode("Clients/Runtime/runtime.ts"),
             ]),
         // Whether a filter matches a topic, which a broker asks more often than all else.
         .target(name: "CTopicMatch"),

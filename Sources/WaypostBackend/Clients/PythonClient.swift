@@ -11,7 +11,6 @@ package struct PythonClient {
         (model, self.source) = (ClientModel(contract), source)
     }
 
-    private static let runtime = String(decoding: PackageResources.runtime_py, as: UTF8.self)
     private static let keywords: Set<String> = [
         "False", "None", "True", "and", "as", "assert", "async", "await", "break", "class", "continue", "def",
         "del",

@@ -11,7 +11,6 @@ package struct TypeScriptClient {
         (model, self.source) = (ClientModel(contract), source)
     }
 
-    private static let runtime = String(decoding: PackageResources.runtime_ts, as: UTF8.self)
     private static let keywords: Set<String> = [
         "arguments", "await", "break", "case", "catch", "class", "const", "continue", "debugger", "default",
         "delete",

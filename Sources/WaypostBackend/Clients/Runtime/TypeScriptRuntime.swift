@@ -1,3 +1,9 @@
+extension TypeScriptClient {
+    /// What each client in TypeScript begins with.
+    ///
+    /// A literal: a resource that is embedded in code becomes an array of numbers, and checking their types takes seconds.
+    // swift-format-ignore
+    static let runtime = #"""
 import * as mqtt from "mqtt";
 
 /** A JSON value. Integers beyond 2^53 lose digits in JavaScript: send such identifiers as strings. */
@@ -908,4 +914,7 @@ export function given(params: { [name: string]: Json | undefined }): JsonObject 
     if (value !== undefined) known[name] = value;
   }
   return known;
+}
+
+"""#
 }

@@ -1,3 +1,9 @@
+extension PythonClient {
+    /// What each client in Python begins with.
+    ///
+    /// A literal: a resource that is embedded in code becomes an array of numbers, and checking their types takes seconds.
+    // swift-format-ignore
+    static let runtime = #"""
 from __future__ import annotations
 
 import asyncio
@@ -1239,3 +1245,6 @@ def _choice(*values: str) -> Callable[[Json], Any]:
 def _given(known: Mapping[str, Json], further: Mapping[str, Json] | None) -> dict[str, Json]:
     """The parameters that were given."""
     return {name: value for name, value in known.items() if value is not None} | dict(further or {})
+
+"""#
+}
