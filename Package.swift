@@ -72,10 +72,12 @@ let package = Package(
         .systemLibrary(name: "CZlib", pkgConfig: "zlib", providers: [.apt(["zlib1g-dev"])]),
         // The day of the build, which no sound clock is before.
         .target(name: "CBuildDate"),
-        .target(name: "CPathScan"),
-        .target(name: "CRouteRecords"),
+        // These three are headers only: a source in C is compiled after all modules of Swift that can be, and the router
+        // and all behind it would wait for that.
+        .systemLibrary(name: "CPathScan"),
+        .systemLibrary(name: "CRouteRecords"),
         // What Threading needs of Linux and Swift's module of the C library leaves out.
-        .target(name: "CThreading"),
+        .systemLibrary(name: "CThreading"),
         // Locks, threads, timers and pools, for all other targets.
         .target(
             name: "Threading", dependencies: ["CThreading"],

@@ -103,7 +103,25 @@ static inline int waypost_order(
     return order != 0 ? order : (length > other_length) - (length < other_length);
 }
 
-/// Where in `text` the first `wanted` begins; `length` when there is none. It takes time in proportion to both lengths.
-size_t waypost_find(
-    const uint8_t *_Nonnull text, size_t length, const uint8_t *_Nonnull wanted, size_t wanted_length
+#if !defined(_WIN32) && !defined(__APPLE__) && !defined(__ANDROID__)
+// Declared by glibc and musl only where _GNU_SOURCE is defined, which a header can't for the module of the C library.
+void *_Nullable memmem(
+    const void *_Nonnull text, size_t length, const void *_Nonnull wanted, size_t wanted_length
 );
+#endif
+
+/// Where in `text` the first `wanted` begins; `length` when there is none. It takes time in proportion to both lengths.
+static inline size_t waypost_find(
+    const uint8_t *_Nonnull text, size_t length, const uint8_t *_Nonnull wanted, size_t wanted_length
+) {
+#if defined(_WIN32)
+    // The one C library that has no memmem.
+    for (size_t start = 0; wanted_length <= length && start <= length - wanted_length; start++) {
+        if (memcmp(text + start, wanted, wanted_length) == 0) return start;
+    }
+    return length;
+#else
+    const uint8_t *found = memmem(text, length, wanted, wanted_length);
+    return found ? (size_t)(found - text) : length;
+#endif
+}
