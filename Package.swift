@@ -130,7 +130,7 @@ let package = Package(
         .target(
             name: "WaypostBackend",
             dependencies: [
-                "CZlib", "Threading", "WaypostSpans",
+                "CMemory", "CZlib", "Threading", "WaypostSpans",
                 .product(name: "Tracing", package: "swift-distributed-tracing", condition: whenAgent),
                 "Waypost", "WaypostTools", "MQTTLink", "WaypostFleet",
                 "WaypostMessages",

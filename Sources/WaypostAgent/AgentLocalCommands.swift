@@ -95,13 +95,15 @@ final class LocalCommands: Sendable {
 
     /// The row of a command that has an id; nil when it came before and is answered.
     private func row(of command: ReceivedCommand, _ answer: Answer) throws(Failure) -> Int64? {
-        let known: KnownCommand?
+        let finding: LedgerState.Finding
         do throws(StoreError) {
-            known = try connections.known(command.topic, command.id)
+            finding = try ledger.take(command) { () throws(StoreError) in
+                try connections.known(command.topic, command.id)
+            }
         } catch {
             throw Failure(.disk, "\(error)")
         }
-        switch ledger.take(command, stored: known) {
+        switch finding {
         case .new(let sequence): return sequence
         case .duplicate(_, let bytes?):
             guard var reply = try? Reply(JSONValue(parsing: bytes, limits: .trustedFile)) else {
@@ -114,7 +116,7 @@ final class LocalCommands: Sendable {
             throw Failure(.busy, "command \(command.id) came before and has no result yet; ask again")
         case .noSpace(let refusal):
             throw Failure(.busy, ledger.shares.text(refusal, CommandJob.localSender))
-        case let finding:
+        case .conflict, .damaged, .rejected:
             throw finding.refusal(command.id)
                 ?? Failure(.interrupted, "command \(command.id) is not run again")
         }

@@ -42,6 +42,41 @@ import WaypostMessages
         #expect(ledger.shares.total.waiting == 3)
     }
 
+    @Test func `knows the id that another thread takes, and is done with, while the store is asked`() throws {
+        let directory = NSTemporaryDirectory() + "waypost-ledger-\(UUID().uuidString)"
+        defer { try? FileManager.default.removeItem(atPath: directory) }
+        let store = try Store(directory: directory)
+        defer { store.close() }
+        let ledger = try CommandLedger(
+            AgentLimits(), store: store, topics: .standard, clock: AgentClock.system)
+        var began: [LedgerState.Finding] = []
+        func take(_ meanwhile: () throws -> Void) throws {
+            let command = Self.command("a")
+            let found = try ledger.take(command) {
+                let known = try store.read(1) { try $0.known(command.topic, command.id) }
+                try meanwhile()
+                return known
+            }
+            guard case .new(let sequence) = found else { return }
+            began.append(found)
+            try store.commit { transaction in
+                _ = try transaction.receive(
+                    [
+                        NewCommand(
+                            sequence: sequence, topic: command.topic, id: command.id,
+                            digest: command.digest.bytes, payload: command.payload, received: 0,
+                            expires: 60_000, keepUntil: 60_000)
+                    ], results: [:])
+                try transaction.finish(InboxResult(sequence: sequence, attempt: 1, reply: [1]))
+            }
+            ledger.resultsCommitted([(sequence, 1)])
+        }
+        try take { try take {} }
+        try take {}
+        #expect(began == [.new(sequence: 1)])
+        #expect(ledger.shares.total.ids == 1 && ledger.shares.total.waiting == 0)
+    }
+
     @Test mutating func `says duplicate or conflict of what has no result on disk`() {
         _ = receive(Self.command("a"))
         #expect(receive(Self.command("a")) == .duplicate(sequence: 41, reply: nil))

@@ -5,8 +5,8 @@ import WaypostMessages
 /// The one place that says of a command's id whether it is new: ``LedgerState`` decides behind a lock, of what is in
 /// memory and of what it is told of the store.
 ///
-/// Only the link's thread asks it. So between the answer and the storing nothing else takes an id, and what is in
-/// neither place then never came.
+/// Of what comes through the broker only the link's thread asks it. So between the answer and the storing nothing else
+/// takes an id, and what is in neither place then never came.
 final class CommandLedger: Sendable {
     private let store: Store
     private let topics: Topics
@@ -70,13 +70,24 @@ final class CommandLedger: Sendable {
         }
     }
 
-    /// Says of a command what its id is, as ``look(up:whenInFlight:)`` does: of one that comes past the broker, whose topic
-    /// the link never brings.
+    /// Says of a command what its id is, as ``look(up:whenInFlight:)`` does: of one that comes past the broker, on any
+    /// thread, whose topic the link never brings.
     ///
-    /// - Parameter stored: what the store has under its id.
-    func take(_ command: ReceivedCommand, stored: KnownCommand?) -> LedgerState.Finding {
+    /// Its id is taken before the store is asked: who had it until then has the result on disk.
+    ///
+    /// - Parameter stored: reads what the store has under its id.
+    func take<Fault: Error>(
+        _ command: ReceivedCommand, stored: () throws(Fault) -> KnownCommand?
+    ) throws(Fault) -> LedgerState.Finding {
         let refusal = store.disk.refusal
-        return state.withLock { $0.commandReceived(command, stored: stored, refusal: refusal) }
+        let taken = state.withLock { $0.commandReceived(command, stored: nil, refusal: refusal) }
+        if case .duplicate = taken { return taken }
+        var known: KnownCommand?
+        var isNew = false
+        defer { if !isNew, case .new(let sequence) = taken { notCommitted([sequence]) } }
+        known = try stored()
+        isNew = known == nil
+        return known.map { LedgerState.finding(command, beside: $0) } ?? taken
     }
 
     /// New commands could not be stored: they are as if they had not come.

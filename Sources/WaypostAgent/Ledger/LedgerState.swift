@@ -103,7 +103,8 @@ struct LedgerState: Sendable {
         return .new(sequence: lastSequence)
     }
 
-    private static func finding(_ command: ReceivedCommand, beside known: KnownCommand) -> Finding {
+    /// Of a command whose id is known.
+    static func finding(_ command: ReceivedCommand, beside known: KnownCommand) -> Finding {
         if known.isDamaged { return .damaged }
         guard known.digest.matches(command.digest) else { return .conflict }
         return .duplicate(sequence: known.sequence, reply: known.reply)

@@ -1,3 +1,4 @@
+import CMemory
 import Logging
 import MQTTLink
 import Threading
@@ -164,6 +165,8 @@ package struct RolloutController: Sendable {
             try await session.readRetained(saw)
         }
         if !isPresenceKept { try await reader.ask { director.saw($0, at: Self.now) } }
+        // All that the fleet says of itself was read, perhaps twice, and the most of it is not needed to steer.
+        waypost_release_heap()
         return entries
     }
 
