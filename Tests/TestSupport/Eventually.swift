@@ -5,7 +5,7 @@
 /// - Parameters:
 ///   - what: what is waited for, in the words of the failure.
 ///   - progress: how far it has come, where that can be seen before it holds.
-///   - holds: asked every 2 ms at first, and every 50 ms in the end; no more than half of the time.
+///   - holds: asked every 2 ms at first, and every 50 ms in the end; no more than a quarter of the time.
 public func eventually(
     _ what: String, within quiet: Duration = Patience.usual, progress: () -> Int = { 0 },
     _ holds: () async throws -> Bool
@@ -18,7 +18,7 @@ public func eventually(
         let asked = ContinuousClock.now
         if try await holds() { return }
         // A look may be a whole command.
-        try await Task.sleep(for: max(pause, min(ContinuousClock.now - asked, .milliseconds(250))))
+        try await Task.sleep(for: max(pause, min((ContinuousClock.now - asked) * 3, .milliseconds(250))))
         pause = min(pause * 5 / 4, .milliseconds(50))
         guard ContinuousClock.now >= nextLook else { continue }
         nextLook = ContinuousClock.now + Patience.look

@@ -20,7 +20,7 @@ final class RunningBroker: Sendable {
         exec 3<&0
         "$@" & broker=$!
         echo $broker
-        (cat <&3 >/dev/null; kill -9 $broker) 2>/dev/null & watcher=$!
+        (read -r _ <&3; kill -9 $broker) 2>/dev/null & watcher=$!
         wait $broker
         kill $watcher
         echo "\(lastLine)" >&2
