@@ -3,7 +3,7 @@ import MQTTLink
 import TestSupport
 import Testing
 
-/// A broker that says goodbye as soon as it has accepted, a thousand times.
+/// A broker that says goodbye as soon as it has accepted, hundreds of times.
 @Suite(.oneProcessAtATime, .timeLimit(.minutes(20)))
 struct ManyReconnectsTests {
     /// What a process holds on to.
@@ -38,13 +38,13 @@ struct ManyReconnectsTests {
                 $0.reconnect.longest = .milliseconds(1)
             }
             try await withLink(configuration) { _, recorder in
-                _ = try await recorder.disconnected(times: 200)
+                _ = try await recorder.disconnected(times: 100)
                 let early = try Holdings.now()
-                _ = try await recorder.disconnected(times: 1_200)
+                _ = try await recorder.disconnected(times: 500)
                 let late = try Holdings.now()
                 #expect(late.descriptors < early.descriptors + 20)
                 #expect(late.threads < early.threads + 20)
-                #expect(late.memory < early.memory + 20_000)
+                #expect(late.memory < early.memory + 8_000, "\(late.memory - early.memory) KiB")
             }
             broker.end()
         }
