@@ -12,14 +12,16 @@ struct SameSeedTests {
         return ending.output
     }
 
-    @Test(arguments: [("threads", 10), ("agent", 3), ("crashes", 3), ("fleet", 2)])
+    @Test(arguments: [("threads", 5), ("agent", 2), ("crashes", 2), ("fleet", 2)])
     func `a seed is one history, in each process`(kind: String, times: Int) async throws {
         let first = try await history(kind, 7)
         for _ in 2...times { #expect(try await history(kind, 7) == first) }
     }
 
     @Test func `without its durability an agent breaks its laws, and that is seen`() async throws {
-        let few = ["--lives", "3", "--deeds", "6", "--without", "clock,forged,full"]
+        // Three parts that it may be without are left.
+        let without = "backend,broker,certificates,clock,cut,forged,full,groups,lies,locally,rollouts"
+        let few = ["--lives", "3", "--deeds", "6", "--without", without]
         for seed in 1...40 as ClosedRange<UInt64> {
             let ending = try await Tool.run(WorldTool.program, ["weak", "\(seed)"] + few)
             guard ending.status != 0 else { continue }
@@ -54,11 +56,11 @@ struct SameSeedTests {
     @Test(arguments: ["threads", "agent", "crashes"])
     func `other seeds are other histories, and hold what they must`(kind: String) async throws {
         var digests: Set<Substring> = []
-        for seed in 100..<103 as Range<UInt64> {
+        for seed in 100...101 as ClosedRange<UInt64> {
             let words = try await history(kind, seed).split(separator: " ")
             digests.insert(words.count > 2 ? words[2] : "")
         }
-        #expect(digests.count == 3)
+        #expect(digests.count == 2)
     }
 
     @Test(arguments: [
