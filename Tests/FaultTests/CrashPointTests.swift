@@ -1,3 +1,4 @@
+import CommandSupport
 import Foundation
 import TestSupport
 import Testing
@@ -11,7 +12,7 @@ import WaypostMessages
     private static let put =
         #"{"id":"put","ttl":900000,"type":"call","service":"LedgerService","method":"put","args":["k","v"]}"#
 
-    private func ledger(_ agent: AgentProcess) throws -> [Substring] {
+    private func ledger(_ agent: some ObservedAgent) throws -> [Substring] {
         let path = agent.directory + "/ledger.txt"
         guard FileManager.default.fileExists(atPath: path) else { return [] }
         return try String(contentsOfFile: path, encoding: .utf8).split(separator: "\n")
@@ -47,7 +48,7 @@ import WaypostMessages
         try await backend.publish(payload, to: "waypost/v1/k1/cmd/me")
         let status = try await dying.ended()
         #expect(status == -SIGKILL, "the agent did not die at \(point)")
-        let agent = try AgentProcess("k1", broker: broker.url, directory: dying.directory)
+        let agent = try RunningAgent("k1", broker: broker.url, directory: dying.directory)
         let id = try #require(try JSONValue(parsing: payload)["id"]?.stringValue)
         let reply = try await backend.reply(to: id, of: "k1")
         // Whatever else is under way has come to its end with the goodbye.
@@ -179,7 +180,7 @@ import WaypostMessages
             $0["layers"]?[0]?["rev"] == 1 && $0["inactive"] == []
         }
         try await first.kill()
-        let again = try AgentProcess("k1", broker: broker.url, directory: first.directory)
+        let again = try RunningAgent("k1", broker: broker.url, directory: first.directory)
         try await again.online()
         let call = try await backend.command(
             #"{"id":"c1","type":"call","service":"PrinterService","method":"print","args":["line"]}"#,

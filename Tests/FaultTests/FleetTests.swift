@@ -1,16 +1,17 @@
+import CommandSupport
 import TestSupport
 import Testing
 import Waypost
 
 @Suite(.aFewAtATime, .timeLimit(.minutes(20))) struct `A fleet` {
-    private static let names = (1...40).map { "k\($0)" }
+    private static let names = (1...20).map { "k\($0)" }
 
     /// The broker keeps nothing over its end: who is there, and what was said, has to come from the agents again.
     @Test func `answers its group, and is there again, spread out, after the broker's crash`() async throws {
         let broker = try await TestBroker.start()
         defer { broker.end() }
         let agents = try Self.names.map {
-            try AgentProcess($0, broker: broker.url, arguments: ["--demo", "--group", "lobby"])
+            try RunningAgent($0, broker: broker.url, arguments: ["--demo", "--group", "lobby"])
         }
         for agent in agents { try await agent.online() }
         try await answer("before", at: broker)

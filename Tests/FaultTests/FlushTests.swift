@@ -58,7 +58,7 @@ import WaypostMessages
         try faults.set(.hangsInFlush, to: 1)
         try await backend.publish(append("third"), to: Self.topic)
         #expect(try await agent.terminate() == 0)
-        let next = try AgentProcess(
+        let next = try RunningAgent(
             "k1", broker: broker.url, directory: agent.directory, arguments: arguments)
         try await next.online()
         // Its start may have reached the file before the flush that hung: then it does not run again.
@@ -87,7 +87,7 @@ import WaypostMessages
             for id in ids { try await backend.publish(append(id), to: Self.topic) }
             #expect(try await agent.ended() == -SIGKILL)
             try faults.set(fault, to: 0)
-            let next = try AgentProcess("k1", broker: broker.url, directory: directory)
+            let next = try RunningAgent("k1", broker: broker.url, directory: directory)
             try await next.online()
             for id in ids {
                 let reply = try await backend.reply(to: id, of: "k1")

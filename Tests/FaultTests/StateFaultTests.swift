@@ -14,7 +14,7 @@ import WaypostMessages
     /// An agent's state after it has applied a map and run a command.
     private func used(_ broker: TestBroker) async throws -> String {
         let backend = try await Backend(broker: broker.url)
-        let agent = try AgentProcess("k1", broker: broker.url)
+        let agent = try RunningAgent("k1", broker: broker.url)
         try await agent.online()
         let reply = try await backend.command(#"{"id":"first","type":"ping"}"#, to: "k1")
         #expect(reply.code == .ok)
@@ -35,12 +35,12 @@ import WaypostMessages
         let broker = try await TestBroker.start()
         let directory = try await used(broker)
         try damage(directory)
-        let refused = try AgentProcess("k1", broker: broker.url, directory: directory)
+        let refused = try RunningAgent("k1", broker: broker.url, directory: directory)
         try await refused.printed("--fresh-state")
         // systemd does not start it again.
         #expect(try await refused.ended() == 65)
 
-        let fresh = try AgentProcess(
+        let fresh = try RunningAgent(
             "k1", broker: broker.url, directory: directory, arguments: ["--demo", "--fresh-state"])
         try await fresh.printed("renamed to")
         try await fresh.online()
@@ -54,7 +54,7 @@ import WaypostMessages
         let broker = try await TestBroker.start()
         let directory = try await used(broker)
         let backend = try await Backend(broker: broker.url)
-        let agent = try AgentProcess(
+        let agent = try RunningAgent(
             "k1", broker: broker.url, directory: directory, arguments: ["--demo", "--fresh-state"])
         try await agent.online()
         let again = try await backend.command(#"{"id":"first","type":"ping"}"#, to: "k1")
@@ -83,7 +83,7 @@ import WaypostMessages
         let (directory, log) = try await killed(broker, backend)
         let bytes = try Data(contentsOf: log)
         try (bytes + bytes.suffix(4_120).prefix(3_000)).write(to: log)
-        let agent = try AgentProcess("k1", broker: broker.url, directory: directory)
+        let agent = try RunningAgent("k1", broker: broker.url, directory: directory)
         try await agent.online()
         #expect(try await backend.command(Self.append, to: "k1").code == .ok)
         #expect(try await backend.command(#"{"id":"next","type":"ping"}"#, to: "k1").code == .ok)
@@ -116,7 +116,7 @@ import WaypostMessages
 
     /// Checks that neither the agent starts nor the doctor is content, and that both say why.
     private func isRefused(_ directory: String, _ sentence: String) async throws {
-        let agent = try AgentProcess("k1", broker: "mqtt://127.0.0.1:1", directory: directory)
+        let agent = try RunningAgent("k1", broker: "mqtt://127.0.0.1:1", directory: directory)
         try await agent.printed(sentence)
         #expect(try await agent.ended() == 65)
         let doctor = try await RunningCommand.run([
@@ -141,7 +141,7 @@ import WaypostMessages
 
         let backend = try await Backend(broker: broker.url)
         let before = try await backend.message(on: "waypost/v1/k1/state")
-        let agent = try AgentProcess(
+        let agent = try RunningAgent(
             "k1", broker: broker.url, directory: directory, arguments: ["--demo", "--fresh-state"])
         let report = try await backend.message(on: "waypost/v1/k1/fail") { $0["name"] == "DISK" }
         #expect(report["detail"]?.stringValue?.contains("forgotten") == true)
@@ -161,12 +161,12 @@ import WaypostMessages
         let first = try AgentProcess("k1", broker: broker.url, directory: directory)
         try await eventually("\(name)") { FileManager.default.fileExists(atPath: "\(directory)/\(name)") }
         try await first.kill()
-        let agent = try AgentProcess("k1", broker: broker.url, directory: directory)
+        let agent = try RunningAgent("k1", broker: broker.url, directory: directory)
         try await agent.online()
         #expect(try await backend.command(#"{"id":"a","type":"ping"}"#, to: "k1").code == .ok)
         // The next one has nothing to say of it any more.
         #expect(try await agent.terminate() == 0)
-        let next = try AgentProcess("k1", broker: broker.url, directory: directory)
+        let next = try RunningAgent("k1", broker: broker.url, directory: directory)
         try await next.online()
         #expect(!next.lines.contains { $0.contains("waypost.sqlite") }, "\(next.lines)")
         #expect(try await next.terminate() == 0)
@@ -193,7 +193,7 @@ import WaypostMessages
     @Test func `a place where nothing can be written is named at the start`() async throws {
         let file = newDirectory()
         try "a file".write(toFile: file, atomically: true, encoding: .utf8)
-        let agent = try AgentProcess("k1", broker: "mqtt://127.0.0.1:1", directory: file + "/state")
+        let agent = try RunningAgent("k1", broker: "mqtt://127.0.0.1:1", directory: file + "/state")
         try await agent.printed(file)
         #expect(try await agent.ended() != 0)
     }
@@ -203,7 +203,7 @@ import WaypostMessages
     {
         let broker = try await TestBroker.start()
         let backend = try await Backend(broker: broker.url)
-        let agent = try AgentProcess("k1", broker: broker.url)
+        let agent = try RunningAgent("k1", broker: broker.url)
         try await agent.online()
         let elsewhere = newDirectory()
         try FileManager.default.moveItem(atPath: agent.directory, toPath: elsewhere)
@@ -226,7 +226,7 @@ import WaypostMessages
         let broker = try await TestBroker.start()
         defer { broker.end() }
         let backend = try await Backend(broker: broker.url)
-        let agent = try AgentProcess("k1", broker: broker.url)
+        let agent = try RunningAgent("k1", broker: broker.url)
         try await agent.online()
         let log = agent.directory + "/waypost.sqlite-wal"
         let bytes = try Data(contentsOf: URL(fileURLWithPath: log))

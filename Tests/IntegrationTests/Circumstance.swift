@@ -128,18 +128,17 @@ enum Circumstance: String {
         case .well: try await send(row, fixture, to: try fixture.agent())
         case .noFeatures: try await send(row, fixture, to: try fixture.agent(features: []))
         case .signatures:
-            let key = fixture.broker.directory + "/release.pub"
-            let secret = fixture.broker.directory + "/release.pem"
-            _ = try await Tool.run("openssl", ["genpkey", "-algorithm", "ed25519", "-out", secret])
-            _ = try await Tool.run("openssl", ["pkey", "-in", secret, "-pubout", "-out", key])
-            // Its private half is 32 bytes of 7; what the rows contain is signed with it.
-            let vectors = fixture.broker.directory + "/vectors.pub"
-            try VectorRow.file("vectors.pub").write(toFile: vectors, atomically: true, encoding: .utf8)
-            try FileManager.default.setAttributes([.posixPermissions: 0o644], ofItemAtPath: vectors)
+            // The private half of `vectors` is 32 bytes of 7; what the rows contain is signed with it.
+            for name in ["release.pub", "vectors.pub"] {
+                let path = fixture.broker.directory + "/" + name
+                try VectorRow.file(name).write(toFile: path, atomically: true, encoding: .utf8)
+                try FileManager.default.setAttributes([.posixPermissions: 0o644], ofItemAtPath: path)
+            }
             try await send(
                 row, fixture,
                 to: fixture.agent([
-                    "--trust-key", "release=\(key)", "--trust-key", vectors, "--signed-commands",
+                    "--trust-key", fixture.broker.directory + "/release.pub",
+                    "--trust-key", fixture.broker.directory + "/vectors.pub", "--signed-commands",
                 ]))
         case .retained:
             try await row.send(fixture.backend, retained: true)

@@ -1,3 +1,4 @@
+import CommandSupport
 import TestSupport
 import Testing
 import Waypost
@@ -39,7 +40,7 @@ import WaypostMessages
 
     @Test func `a session that the broker lost is reported once`() async throws {
         let broker = try await TestBroker.start()
-        let agent = try AgentProcess("k1", broker: broker.url)
+        let agent = try RunningAgent("k1", broker: broker.url)
         try await agent.online()
         // Without persistence it forgets everything.
         try await broker.restart()
@@ -87,7 +88,7 @@ import WaypostMessages
     @Test func `a repeated command is not run again and gets the same reply`() async throws {
         let broker = try await TestBroker.start()
         let backend = try await Backend(broker: broker.url)
-        let agent = try AgentProcess("k1", broker: broker.url)
+        let agent = try RunningAgent("k1", broker: broker.url)
         try await agent.online()
         let command = #"{"id":"once","type":"call","service":"LedgerService","method":"append","args":["a"]}"#
         let first = try await backend.command(command, to: "k1")
@@ -110,7 +111,7 @@ import WaypostMessages
 
     @Test func `routes, health and the map in force are retained for a later subscriber`() async throws {
         let broker = try await TestBroker.start()
-        let agent = try AgentProcess("k1", broker: broker.url, arguments: ["--demo", "--group", "fleet"])
+        let agent = try RunningAgent("k1", broker: broker.url, arguments: ["--demo", "--group", "fleet"])
         try await agent.online()
         let backend = try await Backend(broker: broker.url)
         let routes = try await backend.message(on: "waypost/v1/k1/routes")
