@@ -16,12 +16,18 @@ import WaypostMessages
         "a\tb", "\r", "{a,b}", "$'x'", "--agent=k2", "=x", "é\u{301}",
     ]
 
-    /// The words of a line, as a shell hands them to a program named `waypost`.
-    private static func read(_ line: String) async throws -> [String] {
-        let program = #"waypost() { printf '%s\0' "$@"; }; "# + line
+    /// The words of each line, as a shell hands them to a program named `waypost`.
+    private static func read(_ lines: [String]) async throws -> [[String]] {
+        let program = #"waypost() { printf '%s\0' "$#" "$@"; }"# + "\n" + lines.joined(separator: "\n")
         let ending = try await Tool.run("bash", ["-c", program])
-        return ending.output.split(separator: "\0", omittingEmptySubsequences: false).dropLast().map(
-            String.init)
+        var said = ending.output.split(separator: "\0", omittingEmptySubsequences: false).map(String.init)[
+            ...]
+        var found: [[String]] = []
+        while let count = said.popFirst().flatMap({ Int($0) }) {
+            found.append(Array(said.prefix(count)))
+            said = said.dropFirst(count)
+        }
+        return found
     }
 
     /// What the command line makes of words: arguments and options, as its parser does.
@@ -149,15 +155,18 @@ import WaypostMessages
         async throws
     {
         let changes = try #require(Self.changes)
+        var lines: [(word: String, line: String)] = []
         for word in Self.words {
-            let line: String
             do {
-                line = try await row.make(changes, word)
+                lines.append((word, try await row.make(changes, word)))
             } catch is ViewError where word.isEmpty {
                 // It is missing.
                 continue
             }
-            let words = try await Self.read(line)
+        }
+        let read = try await Self.read(lines.map(\.line))
+        #expect(read.count == lines.count)
+        for ((word, line), words) in zip(lines, read) {
             let found = Self.parsed(words)
             #expect(found.arguments == row.verb + row.arguments(word), "\(line)")
             let place = ["--profile": ["prod"], "--ca-file": ["/etc/my certs/ca.pem"], "--as": ["ops"]]
