@@ -89,22 +89,13 @@ struct InvocationTests {
         #expect(ending.errorLines.last?.hasSuffix(" needs a process of its own") == true, "\(ending)")
     }
 
-    @Test func `the program takes nothing from the process that a run has of its own`() throws {
-        let sources = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
-            .deletingLastPathComponent().deletingLastPathComponent()
-            .appendingPathComponent("Sources/WaypostCLI")
+    @Test func `the program takes nothing from the process that a run has of its own`() async throws {
         let forbidden =
-            /STD(IN|OUT|ERR)_FILENO|\bgetenv\(|ProcessInfo\.|CommandLine\.|\breadLine\(|[^_.\w]exit\(|\babort\(|chdir\(|setenv\(|LoggingSystem\.|Task\.detached/
+            #"STD(IN|OUT|ERR)_FILENO|\bgetenv\(|ProcessInfo\.|CommandLine\.|\breadLine\(|[^_.\w]exit\(|\babort\(|chdir\(|setenv\(|LoggingSystem\.|Task\.detached"#
         // What makes a run of the process, what is before all runs, and what holds the sources of another program.
-        let exempt: Set = ["Invocation.swift", "Main.swift", "Descriptor.swift", "NewPackage.swift"]
-        var found: [String] = []
-        let files = try #require(FileManager.default.enumerator(at: sources, includingPropertiesForKeys: nil))
-        for case let file as URL in files
-        where file.pathExtension == "swift" && !exempt.contains(file.lastPathComponent) {
-            for line in try String(contentsOf: file, encoding: .utf8).split(separator: "\n")
-            where line.contains(forbidden) && !line.drop(while: \.isWhitespace).hasPrefix("//") {
-                found.append("\(file.lastPathComponent): \(line)")
-            }
+        let exempt = ["/Invocation.swift", "/Main.swift", "/Descriptor.swift", "/NewPackage.swift"]
+        let found = try await SourceLines.matching(forbidden, in: "WaypostCLI").filter { file, _ in
+            !exempt.contains(where: file.hasSuffix)
         }
         #expect(found.isEmpty, "\(found)")
     }

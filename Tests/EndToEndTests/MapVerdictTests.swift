@@ -163,19 +163,11 @@ struct MapVerdictTests {
         "WaypostConsole/Views/AskingViews.swift": "makes it to see whether it can be sent",
     ]
 
-    @Test func `nobody else publishes maps`() throws {
-        let sources = URL(fileURLWithPath: ShippedBroker.repository).appendingPathComponent("Sources")
-        let files = FileManager.default.enumerator(at: sources, includingPropertiesForKeys: nil)
-        var found: Set<String> = []
-        for case let file as URL in files?.allObjects ?? [] where file.pathExtension == "swift" {
-            let path = String(file.path.dropFirst(sources.path.count + 1))
-            guard !path.hasPrefix("WaypostAgent/") else { continue }
-            let text = try String(contentsOf: file, encoding: .utf8)
-            if text.contains(/add\(groupTopics\.map,|\.message\(to: |map\(of: [^\n]*retain: true/) {
-                found.insert(path)
-            }
-        }
-        #expect(found == Set(Self.publishers.keys))
+    @Test func `nobody else publishes maps`() async throws {
+        let found = try await SourceLines.matching(
+            #"add\(groupTopics\.map,|\.message\(to: |map\(of: .*retain: true"#
+        ).map(\.file).filter { !$0.hasPrefix("WaypostAgent/") }
+        #expect(Set(found) == Set(Self.publishers.keys))
     }
 
     @Test func `what takes entries away needs a word, of the library too`() async throws {
