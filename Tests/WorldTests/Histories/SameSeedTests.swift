@@ -12,7 +12,7 @@ struct SameSeedTests {
         return ending.output
     }
 
-    @Test(arguments: [("threads", 5), ("agent", 2), ("crashes", 2), ("fleet", 2)])
+    @Test(arguments: [("threads", 10), ("agent", 2), ("crashes", 2), ("fleet", 2)])
     func `a seed is one history, in each process`(kind: String, times: Int) async throws {
         let first = try await history(kind, 7)
         for _ in 2...times { #expect(try await history(kind, 7) == first) }
