@@ -34,8 +34,8 @@ export class VirtualList extends HTMLElement {
     this.rows = new Map();
     this.first = 0;
     this.selected = -1;
-    /** @type {string | null} */
-    this.selectedKey = null;
+    /** @type {any} what is selected, wherever it stands by now; undefined until it is there */
+    this.chosen = undefined;
     this.isAsked = false;
     // Measured when they change, for at each frame it would cost a layout.
     this.rowHeight = 24;
@@ -164,7 +164,7 @@ export class VirtualList extends HTMLElement {
         row.dataset.index = String(index);
         row.setAttribute('aria-rowindex', String(index + 2));
       }
-      const isSelected = item !== undefined && this.selectedKey !== null && key(item) === this.selectedKey;
+      const isSelected = item !== undefined && this.chosen !== undefined && key(item) === key(this.chosen);
       if (isSelected) this.selected = index;
       if (isSelected !== row.hasAttribute('aria-selected')) row.toggleAttribute('aria-selected', isSelected);
       if (isSelected) row.setAttribute('aria-selected', 'true');
@@ -236,16 +236,15 @@ export class VirtualList extends HTMLElement {
 
   /** @param {number} index */
   select(index) {
-    const item = this.config.source.get(index);
     this.selected = index;
-    this.selectedKey = item === undefined ? null : this.config.key(item);
+    this.chosen = this.config.source.get(index);
     this.toRow(index);
     this.paint();
     this.dispatchEvent(new CustomEvent('moved'));
   }
 
   openSelected() {
-    const item = this.selected >= 0 ? this.config.source.get(this.selected) : undefined;
+    const item = this.chosen ?? (this.selected >= 0 ? this.config.source.get(this.selected) : undefined);
     if (item !== undefined) this.config.open?.(item);
     return item !== undefined;
   }
