@@ -163,14 +163,17 @@ final class FleetHistory: Sendable {
     private func lookAlone(_ agent: WorldAgent, _ sender: WorldClient) throws {
         try start(agent, isAlone: true)
         try take(from: sender, for: .seconds(1)) { _ in false }
-        func look(isLong: Bool) throws {
+        let candidate = truth.withLock { $0.tried(by: agent.name)?.marker }
+        func look(goesBack: Bool) throws {
             let shown = agent.opened("shop://where/fleet")
-            try truth.withLock { try $0.sees(shown, at: agent.name, afterSilence: isLong) }
+            try truth.withLock {
+                try $0.sees(shown, at: agent.name, after: candidate, goesBack: goesBack)
+            }
         }
-        try look(isLong: false)
-        if traits.options.revertsWhenSilent, truth.withLock({ $0.tried(by: agent.name) }) != nil {
+        try look(goesBack: false)
+        if traits.options.revertsWhenSilent, candidate != nil {
             try take(from: sender, for: .seconds(90)) { _ in false }
-            try look(isLong: true)
+            try look(goesBack: true)
         }
         guard agent.stop() else { throw Breach.doesNotStop(agent.name) }
     }

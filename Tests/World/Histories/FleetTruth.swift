@@ -405,17 +405,19 @@ struct FleetTruth {
         try check(marker, of: asked.agent, since: asked.since)
     }
 
-    /// What its own program saw at an agent that has no network, and that nothing came to since it told.
-    func sees(_ marker: String?, at name: String, afterSilence isLong: Bool) throws(Breach) {
+    /// What its own program saw at an agent that has no network.
+    ///
+    /// - Parameters:
+    ///   - candidate: the page of the one that it had in force; nil for none.
+    ///   - goesBack: whether it has heard nothing for too long.
+    func sees(
+        _ marker: String?, at name: String, after candidate: String?, goesBack: Bool
+    ) throws(Breach) {
         if let marker { try check(marker, of: name, since: floor(of: name)) }
-        guard let tried = tried(by: name), let candidate = tried.marker else { return }
-        let goesBack = isLong && control?.silent == .revert
-        guard goesBack ? marker != candidate : marker == candidate else {
-            throw Breach(
-                law: 20,
-                text: "\(name) shows \(marker ?? "nothing") \(isLong ? "long " : "")after it had \(candidate)"
-            )
-        }
+        guard let candidate, (marker == candidate) == goesBack else { return }
+        throw Breach(
+            law: 20,
+            text: "\(name) shows \(marker ?? "nothing") \(goesBack ? "long " : "")after it had \(candidate)")
     }
 
     /// The candidate that an agent has in force, where no newer order and no newer map than that can have come to it.
