@@ -1,6 +1,7 @@
 import Testing
 import Waypost
 
+@testable import WaypostBackend
 @testable import WaypostMessages
 
 /// What is read and written of documents, each at its border and beside it.
@@ -22,6 +23,21 @@ import Waypost
         let json = try? JSONValue(parsing: envelope.encoded())
         let read = json.flatMap { try? SignedEnvelope($0) }
         #expect((read != nil) == isRead)
+    }
+
+    @Test func `a program signs what it rolls out once, and leaves what others signed as it is`() throws {
+        func key(_ byte: UInt8) throws -> SigningKey {
+            try SigningKey(text: Base64.encode([UInt8](repeating: byte, count: 32)))
+        }
+        var settings = try BackendConfiguration(broker: "mqtt://127.0.0.1:1", name: "shop")
+        let map = try Relocation.map([], revision: 3, by: "shop")
+        #expect(try map.signedOnce(for: .group("lobby"), settings).payload == map.payload)
+        settings.signer = Signer(id: "release", key: try key(7))
+        let once = try map.signedOnce(for: .group("lobby"), settings)
+        #expect(once.isSigned)
+        settings.signer = Signer(id: "ops", key: try key(9))
+        #expect(try once.signedOnce(for: .group("lobby"), settings).payload == once.payload)
+        #expect(throws: BackendError.self) { try once.prepared(for: .group("lobby"), settings) }
     }
 
     @Test func `what is in force is cut only where it is too long, and what is left out is counted`() {

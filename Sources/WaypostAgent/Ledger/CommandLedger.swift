@@ -82,12 +82,13 @@ final class CommandLedger: Sendable {
         let refusal = store.disk.refusal
         let taken = state.withLock { $0.commandReceived(command, stored: nil, refusal: refusal) }
         if case .duplicate = taken { return taken }
-        var known: KnownCommand?
-        var isNew = false
-        defer { if !isNew, case .new(let sequence) = taken { notCommitted([sequence]) } }
-        known = try stored()
-        isNew = known == nil
-        return known.map { LedgerState.finding(command, beside: $0) } ?? taken
+        var isKept = false
+        defer { if case .new(let sequence) = taken, !isKept { notCommitted([sequence]) } }
+        guard let known = try stored() else {
+            isKept = true
+            return taken
+        }
+        return LedgerState.finding(command, beside: known)
     }
 
     /// New commands could not be stored: they are as if they had not come.

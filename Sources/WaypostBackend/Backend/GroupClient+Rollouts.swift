@@ -8,7 +8,7 @@ extension GroupClient {
     /// What a roll-out would do; nothing is changed.
     ///
     /// - Parameters:
-    ///   - relocation: A whole map with a revision above the one in force; the backend's signer signs it.
+    ///   - relocation: A whole map with a revision above the one in force; the backend's signer signs it, unless it is signed.
     ///   - id: The id that it would have: it says which agents come first.
     ///   - options: Its stages.
     ///   - lost: The map that members have in force, byte for byte, where the broker has lost it; nil for none.
@@ -20,7 +20,7 @@ extension GroupClient {
     ) async throws -> RolloutPlan {
         try await rollout {
             try await RolloutPlanner($0, group: name, options, republishing: lost, only: only)
-                .plan(relocation.prepared(for: .group(name), $0), id: id)
+                .plan(relocation.signedOnce(for: .group(name), $0), id: id)
         }
     }
 
@@ -30,7 +30,7 @@ extension GroupClient {
     ///
     /// Nothing is lost when the program ends meanwhile: ``resumeRollout(_:observe:)`` goes on.
     /// - Parameters:
-    ///   - relocation: A whole map with a revision above the one in force; the backend's signer signs it.
+    ///   - relocation: A whole map with a revision above the one in force; the backend's signer signs it, unless it is signed.
     ///   - id: Its id: 1 to 64 of `A-Z a-z 0-9 _ -`, another one each time.
     ///   - options: Its stages, and what stops it.
     ///   - lost: The map that members have in force, byte for byte, where the broker has lost it: the broker gets it again
@@ -47,14 +47,15 @@ extension GroupClient {
         guard Name.isValid(id) else {
             throw BackendError(.invalid, "an id is 1 to 64 characters of A-Z a-z 0-9 _ -; found \(id.quoted)")
         }
-        let plan = try await planRollout(relocation, id: id, options, republishing: lost)
-        try plan.check()
         return try await rollout {
-            guard
-                let document = try RolloutDirector.Document(
-                    relocation.prepared(for: .group(name), $0).payload)
-            else { throw BackendError(.invalid, "a roll-out needs a whole map with a rev") }
-            try await RolloutPlanner($0, group: name, options, republishing: lost).republish(as: plan)
+            let relocation = try relocation.signedOnce(for: .group(name), $0)
+            let planner = RolloutPlanner($0, group: name, options, republishing: lost)
+            let plan = try await planner.plan(relocation, id: id)
+            try plan.check()
+            guard let document = RolloutDirector.Document(relocation.payload) else {
+                throw BackendError(.invalid, "a roll-out needs a whole map with a rev")
+            }
+            try await planner.republish(as: plan)
             return try await RolloutController(
                 $0, group: name, options, foreseen: plan.foreseen, observe: observe
             )

@@ -171,6 +171,15 @@ public struct Relocation: Sendable, CustomStringConvertible {
         return Relocation(document: try signer.envelope(bytes, type: SignedEnvelope.mapType), kind)
     }
 
+    /// As a program rolls it out: signed by its key, unless somebody has signed it already.
+    ///
+    /// - Throws: ``BackendError`` as ``signed(by:for:)``.
+    func signedOnce(
+        for audience: Audience, _ settings: BackendConfiguration
+    ) throws(BackendError) -> Relocation {
+        isSigned ? self : try prepared(for: audience, settings)
+    }
+
     /// As it is sent: signed where the settings have a key.
     ///
     /// - Throws: ``BackendError`` as ``signed(by:for:)``.

@@ -52,8 +52,9 @@ package struct RelocationRequest {
     private func prepared(
         _ session: BackendSession, _ diagnosis: inout NoReplyDiagnosis
     ) async throws -> Relocation {
-        guard let signer = settings.signer else { return relocation }
-        guard relocation.needsBase else { return try relocation.signed(by: signer, for: audience) }
+        guard let signer = settings.signer, relocation.needsBase else {
+            return try relocation.prepared(for: audience, settings)
+        }
         let alarm = session.alarm(after: Self.limit)
         defer { alarm.cancel() }
         while case .message(let message) = try await session.next() {

@@ -22,6 +22,7 @@ enum FleetDeed {
     case steerBoth(Order, Order)
     /// It starts again after so many milliseconds.
     case killAgent(Int, downtime: Int64)
+    /// Of one that has a candidate in force.
     case killTrying(downtime: Int64)
     case restartAgent(Int)
     case killBackend(Int)
@@ -92,8 +93,8 @@ enum FleetDeed {
         case .opens, .heals, .pause: nil
         case .map, .undo, .patch, .keeper: .maps
         case .group, .groups: .groups
-        case .rollOut, .steer, .steerBoth: .rollouts
-        case .killAgent, .killTrying, .restartAgent: .power
+        case .rollOut, .steer, .steerBoth, .killTrying: .rollouts
+        case .killAgent, .restartAgent: .power
         case .killBackend: .backend
         case .cut: .cut
         case .broker: .broker

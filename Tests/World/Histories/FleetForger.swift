@@ -17,7 +17,7 @@ struct FleetForger {
         (client, stranger) = (WorldClient("thief", at: broker, []), Signer("release", 9))
     }
 
-    /// A document that nobody may follow: without a signature, or with that of another key.
+    /// A document that must not be followed: without a signature, or with that of another key.
     mutating func document(_ kind: Kind, for agent: String, over revision: Int64) -> [UInt8] {
         number += 1
         let isGroups = kind == .groups

@@ -229,7 +229,7 @@ final class FleetHistory: Sendable {
         case .killAgent(let agent, let downtime):
             try kill(agents[agent], downtime, sender)
         case .killTrying(let downtime):
-            // The first that has a candidate in force.
+            guard !without.contains(.power) else { return }
             func isTrying(_ truth: FleetTruth, _ agent: WorldAgent) -> Bool {
                 truth.tried(by: agent.name) != nil
             }

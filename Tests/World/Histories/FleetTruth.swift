@@ -198,7 +198,7 @@ struct FleetTruth {
     private mutating func heardGroups(of name: String, _ payload: [UInt8]) throws {
         let document = try GroupsDocument(payload, for: name, limits: .trustedFile)
         guard !document.added.contains(FleetForger.word) else {
-            throw Breach(law: 10, text: "people go on from groups of \(name) that nobody trusted signed")
+            throw Breach(law: 10, text: "people build on groups of \(name) that no trusted key signed")
         }
         agents[name]?.documents[SHA256.label(SHA256.digest(of: payload))] = document
         agents[name]?.lastDocument = document.revision

@@ -106,10 +106,10 @@ package final class SeededScheduler: Scheduler, @unchecked Sendable {
         }
     }
 
-    /// What goes on for nobody.
+    /// What still runs when all has ended.
     struct Leak: Error, CustomStringConvertible { let description: String }
 
-    /// Of all that people began, which has ended, nothing goes on any more after twenty minutes.
+    /// Twenty minutes after all that people began has ended, no thread of it runs and no timer is set.
     ///
     /// - Throws: ``Leak``
     func checkEnd() throws(Leak) {
