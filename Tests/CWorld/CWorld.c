@@ -1,5 +1,7 @@
+#define _GNU_SOURCE
 #include "CWorld.h"
 
+#include <sched.h>
 #include <signal.h>
 #include <sqlite3.h>
 #include <stdio.h>
@@ -33,6 +35,18 @@ void world_take_jobs(void (*enqueue)(void *)) {
 }
 
 int world_fork(void) { return fork(); }
+
+void world_keep_processor(int number) {
+    cpu_set_t all, one;
+    if (sched_getaffinity(0, sizeof all, &all) != 0) return;
+    int processor = sched_getcpu();
+    for (int place = number < 0 ? -1 : number % CPU_COUNT(&all), next = 0; place >= 0; next++)
+        if (CPU_ISSET(next, &all) && place-- == 0) processor = next;
+    if (processor < 0) return;
+    CPU_ZERO(&one);
+    CPU_SET(processor, &one);
+    sched_setaffinity(0, sizeof one, &one);
+}
 
 static volatile sig_atomic_t interrupts;
 

@@ -29,7 +29,7 @@ var words = Array(CommandLine.arguments.dropFirst())
 
 /// How to have it again.
 func command(_ plan: HistoryPlan, _ more: String...) -> String {
-    let kind = plan.kind == .fleet ? ["--kind fleet"] : []
+    let kind = plan.kind == .crashes ? [] : ["--kind \(plan.kind)"]
     return (["scripts/world --seed \(plan.seed)"] + kind + plan.options + more).joined(separator: " ")
 }
 
@@ -41,12 +41,16 @@ func number(_ text: String, _ option: String, _ range: ClosedRange<Int>) -> Int 
 }
 
 /// Runs histories until there is none, with a table of what met which state.
-func runAll(_ width: Int, _ kinds: [HistoryKind], next: () -> HistoryPlan?) -> Never {
+func runAll(
+    _ width: Int, _ kinds: [HistoryKind], next: (_ seconds: [HistoryKind: Double]) -> HistoryPlan?
+) -> Never {
     var (count, failed, milliseconds) = (0, 0, 0 as UInt64)
+    var seconds: [HistoryKind: Double] = [:]
     var met: [String: Int] = [:]
-    HistoryRunner().run(width: width, next: { world_is_interrupted() != 0 ? nil : next() }) { plan, report in
+    HistoryRunner().run(width: width, next: { world_is_interrupted() != 0 ? nil : next(seconds) }) { plan, report in
         count += 1
-        milliseconds += report.milliseconds
+        milliseconds += report.milliseconds * report.agents
+        seconds[plan.kind, default: 0] += report.seconds
         met.merge(report.met, uniquingKeysWith: +)
         guard !report.isGood else { return }
         failed += 1
@@ -56,14 +60,16 @@ func runAll(_ width: Int, _ kinds: [HistoryKind], next: () -> HistoryPlan?) -> N
     for meeting in met.sorted(by: { $0.key < $1.key }) { print("\(meeting.key): \(meeting.value)") }
     let never = Set(kinds.flatMap(HistoryPart.meetings)).filter { met[$0] == nil }.sorted()
     if !never.isEmpty { print("never: \(never.joined(separator: ", "))") }
-    print("\(count) histories of \(milliseconds / 60_000) minutes in all, \(failed) of them with a finding")
+    let hours = String(format: "%.1f", Double(milliseconds) / 3_600_000)
+    let all = Int(seconds.values.reduce(0, +))
+    print("\(count) histories, \(failed) of them with a finding; \(hours) agent-hours in \(all) processor seconds")
     exit(world_is_interrupted() != 0 ? 130 : failed == 0 ? 0 : 1)
 }
 
 if words.count == 2, words[0] == "--seeds" {
     do {
         var plans = try KnownSeed.read(words[1]).reversed() as [HistoryPlan]
-        runAll(1, []) { plans.popLast() }
+        runAll(1, []) { _ in plans.popLast() }
     } catch {
         refuse("\(error)")
     }
@@ -76,11 +82,12 @@ if words.count >= 3, !kinds.isEmpty, words[1] == "--seconds" {
         guard words.count == 5, words[3] == "--width" else { refuse("there is no option \(words[3])") }
         width = number(words[4], words[3], 1...256)
     }
-    var count = 0
-    runAll(width, kinds) {
-        guard Date.now < end else { return nil }
-        count += 1
-        return HistoryPlan(kinds[count % kinds.count], seed: .random(in: 0..<1_000_000_000_000))
+    runAll(width, kinds) { seconds in
+        guard Date.now < end,
+            // The one that had the least of the processor so far.
+            let kind = kinds.min(by: { seconds[$0, default: 0] < seconds[$1, default: 0] })
+        else { return nil }
+        return HistoryPlan(kind, seed: .random(in: 0..<1_000_000_000_000))
     }
 }
 let last = ["--notes", "--shrink"].first { $0 == words.last }

@@ -10,6 +10,10 @@ void world_take_jobs(void (*enqueue)(void *job));
 /// A second process that goes on from here; only where this one has no second thread.
 int world_fork(void);
 
+/// From now on this process has one processor: the one of this number, of those that it may have; the one on which it runs for
+/// a number below 0. Its threads run one at a time, and a turn that goes to another processor takes much longer.
+void world_keep_processor(int number);
+
 /// From now on SIGINT and SIGTERM end nothing, and are only noticed.
 void world_notice_interrupts(void);
 

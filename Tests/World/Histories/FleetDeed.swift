@@ -20,6 +20,8 @@ enum FleetDeed {
     case steer(backend: Int, Order)
     /// Both backends at once.
     case steerBoth(Order, Order)
+    /// What all are just getting is taken back.
+    case takeBackPromoted
     /// It starts again after so many milliseconds.
     case killAgent(Int, downtime: Int64)
     /// Of one that has a candidate in force.
@@ -83,7 +85,7 @@ enum FleetDeed {
             let error = reach[Int(size % 4)]
             self = .clock(agent + (size > 15_000 ? traits.agents : 0), error: coin ? error : -error)
         case 42: self = .groups(agent: agent, joins: coin ? "day" : "night", leaves: name)
-        default: self = .opens(1 + Int(size % 3))
+        default: self = traits.rolls && coin ? .takeBackPromoted : .opens(1 + Int(size % 3))
         }
     }
 
@@ -93,7 +95,7 @@ enum FleetDeed {
         case .opens, .heals, .pause: nil
         case .map, .undo, .patch, .keeper: .maps
         case .group, .groups: .groups
-        case .rollOut, .steer, .steerBoth, .killTrying: .rollouts
+        case .rollOut, .steer, .steerBoth, .takeBackPromoted, .killTrying: .rollouts
         case .killAgent, .restartAgent: .power
         case .killBackend: .backend
         case .cut: .cut

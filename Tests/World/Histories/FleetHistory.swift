@@ -39,6 +39,8 @@ final class FleetHistory: Sendable {
     /// What is so in all of a history.
     struct Traits {
         var agents: Int
+        /// The longest time between two deeds.
+        var pause: Duration
         var broker = BrokerModel.Traits()
         /// Whether maps are rolled out, beside those that are sent to all at once.
         var rolls: Bool
@@ -50,9 +52,10 @@ final class FleetHistory: Sendable {
         /// Whether one of the group says what is not so; then no disk fails, which would be a reason of its own.
         var hasLiar: Bool
 
-        init(_ seed: UInt64) {
+        init(_ seed: UInt64, _ kind: HistoryKind) {
             var draws = Draws(seed: seed, stream: 3)
-            agents = Int.random(in: 2...5, using: &draws)
+            let few = Int.random(in: 2...5, using: &draws)
+            (agents, pause) = kind == .hour ? (20, .seconds(180)) : (few, .seconds(6))
             rolls = Int.random(in: 0...2, using: &draws) > 0
             isLong = Int.random(in: 0...3, using: &draws) == 0
             broker.persists = Int.random(in: 0...3, using: &draws) > 0
@@ -89,8 +92,8 @@ final class FleetHistory: Sendable {
     var met: [String: Int] { truth.withLock(\.met) }
     private let numbers = Guarded((command: 0, map: 0, rollout: 0))
 
-    init(_ scheduler: SeededScheduler, folder: String, seed: UInt64) {
-        let traits = Traits(seed)
+    init(_ scheduler: SeededScheduler, _ kind: HistoryKind, folder: String, seed: UInt64) {
+        let traits = Traits(seed, kind)
         let broker = MemoryBroker(BrokerModel.Kept(), traits.broker)
         (self.scheduler, self.traits, self.broker) = (scheduler, traits, broker)
         let signer = traits.isSigned ? Signer("release", 7) : nil
@@ -126,9 +129,8 @@ final class FleetHistory: Sendable {
         try take(from: sender, for: .seconds(60)) { $0.offline.isEmpty }
         for _ in 0..<count {
             try perform(FleetDeed(&draws, traits), without, sender)
-            try take(from: sender, for: .milliseconds(Int64.random(in: 0...6_000, using: &draws))) { _ in
-                false
-            }
+            let pause = Int64.random(in: 0...traits.pause.milliseconds, using: &draws)
+            try take(from: sender, for: .milliseconds(pause)) { _ in false }
         }
         try comeToRest(sender)
         for agent in agents where !agent.stop() { throw Breach.doesNotStop(agent.name) }
@@ -226,6 +228,13 @@ final class FleetHistory: Sendable {
         case .steerBoth(let order, let other):
             steer(backends[0], order)
             steer(backends[1], other)
+        case .takeBackPromoted:
+            rollOutUnlessOneIs()
+            for _ in 0..<30 where truth.withLock({ $0.control?.state != .promoting }) {
+                open(sender)
+                try take(from: sender, for: .seconds(5)) { $0.control?.state == .promoting }
+            }
+            steer(backends[1], .takeBack)
         case .killAgent(let agent, let downtime):
             try kill(agents[agent], downtime, sender)
         case .killTrying(let downtime):
@@ -233,9 +242,7 @@ final class FleetHistory: Sendable {
             func isTrying(_ truth: FleetTruth, _ agent: WorldAgent) -> Bool {
                 truth.tried(by: agent.name) != nil
             }
-            if truth.withLock({ $0.control?.state.isOver ?? true }) {
-                rollOut(backends[0], isGood: true, isCommand: true, without: nil)
-            }
+            rollOutUnlessOneIs()
             try take(from: sender, for: .seconds(60)) { truth in agents.contains { isTrying(truth, $0) } }
             guard let agent = truth.withLock({ truth in agents.first { isTrying(truth, $0) } }) else {
                 return
@@ -372,6 +379,11 @@ final class FleetHistory: Sendable {
             let controller = RolloutController(run.settings, group: FleetTruth.group, options)
             return "\(try await controller.run(.start(id: id, document, why: nil)).outcome)"
         }
+    }
+
+    private func rollOutUnlessOneIs() {
+        guard truth.withLock({ $0.control?.state.isOver ?? true }) else { return }
+        rollOut(backends[0], isGood: true, isCommand: true, without: nil)
     }
 
     private func steer(_ backend: WorldBackend, _ order: FleetDeed.Order) {

@@ -8,6 +8,8 @@ package enum HistoryKind: String, CaseIterable, Codable, Sendable {
     case weak
     /// Several agents, and backends that send them maps and roll them out.
     case fleet
+    /// Twenty agents, and an hour in which as much happens.
+    case hour
 
     package static var names: String { allCases.map(\.rawValue).joined(separator: "|") }
 
@@ -17,7 +19,10 @@ package enum HistoryKind: String, CaseIterable, Codable, Sendable {
         case .threads, .race: (1, 1)
         case .agent: (1, 40)
         case .crashes, .weak: (6, 12)
-        case .fleet: (1, 40)
+        case .fleet, .hour: (1, 40)
         }
     }
+
+    /// Whether several agents and those who send them maps are in it.
+    var isFleet: Bool { self == .fleet || self == .hour }
 }

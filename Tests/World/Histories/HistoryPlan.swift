@@ -35,7 +35,7 @@ package enum HistoryPart: String, Codable, CaseIterable, Sendable {
 
     /// What goes wrong by itself, each with each state that it may hit, in histories of a kind.
     package static func meetings(in kind: HistoryKind) -> [String] {
-        let isFleet = kind == .fleet
+        let isFleet = kind.isFleet
         let parts: [Self] = [.cut, .broker, .sync, .full, .power, .clock] + (isFleet ? [.backend] : [])
         let states = isFleet ? ["rolling"] : ["starting", "renewing", "busy", "scheduled"]
         return parts.flatMap { part in

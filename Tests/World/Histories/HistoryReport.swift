@@ -11,6 +11,10 @@ package struct HistoryReport: Codable, Sendable {
     package var met: [String: Int] = [:]
     /// How much time it took in its world, in milliseconds.
     package var milliseconds: UInt64 = 0
+    /// How many agents are in it.
+    package var agents: UInt64 = 1
+    /// What it took of a processor here, all its lives together.
+    package var seconds = 0.0
 
     init(text: String, isGood: Bool) { (self.text, self.isGood) = (text, isGood) }
 
@@ -50,7 +54,7 @@ extension HistoryPlan {
         case .race:
             let scheduler = SeededScheduler(seed: seed, showsNotes: showsNotes)
             return report(scheduler) { RaceHistory().run() ? "" : "one was not counted" }
-        case .fleet:
+        case .fleet, .hour:
             do {
                 return try fleetLife(showsNotes)
             } catch {
@@ -83,7 +87,7 @@ extension HistoryPlan {
     private func fleetLife(_ showsNotes: Bool) throws -> HistoryReport {
         var draws = Draws(seed: seed, stream: 10)
         let scheduler = SeededScheduler(seed: draws.next(), showsNotes: showsNotes)
-        let history = FleetHistory(scheduler, folder: try folder(), seed: seed)
+        let history = FleetHistory(scheduler, kind, folder: try folder(), seed: seed)
         var report = report(scheduler) { [self] in
             do {
                 try history.run(Draws(seed: seed, stream: 1_000), count: deeds, without: without)
@@ -93,6 +97,7 @@ extension HistoryPlan {
             }
         }
         report.met = history.met
+        report.agents = UInt64(history.agents.count)
         checkAtRest(&report) { try history.checkRemains() }
         return report
     }

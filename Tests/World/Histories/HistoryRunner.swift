@@ -12,9 +12,13 @@ package struct HistoryRunner {
     private struct Run {
         let plan: HistoryPlan
         let folder: String
+        /// Of those that run at a time; below 0 for one alone.
+        let number: Int
         var process: pid_t = 0
         var pipe: Int32 = -1
         var bytes: [UInt8] = []
+        /// What its lives took of a processor.
+        var seconds = 0.0
     }
 
     private let showsNotes: Bool
@@ -58,7 +62,8 @@ package struct HistoryRunner {
         var runs: [Run] = []
         while true {
             while runs.count < width, let plan = next() {
-                if let run = begin(plan) {
+                let number = (0..<width).first { place in !runs.contains { $0.number == place } }
+                if let run = begin(plan, width > 1 ? number ?? 0 : -1) {
                     runs.append(run)
                 } else {
                     ended(plan, Self.noProcess(plan))
@@ -69,9 +74,10 @@ package struct HistoryRunner {
             guard poll(&polls, nfds_t(polls.count), -1) > 0 else { continue }
             for index in polls.indices.reversed() where polls[index].revents != 0 {
                 guard !readMore(&runs[index]) else { continue }
-                let report = end(runs[index])
+                var report = end(&runs[index])
                 if report.goesOn, live(&runs[index]) { continue }
                 let run = runs.remove(at: index)
+                report.seconds = run.seconds
                 try? FileManager.default.removeItem(atPath: run.folder)
                 ended(run.plan, report)
             }
@@ -82,11 +88,11 @@ package struct HistoryRunner {
         HistoryReport(text: "\(plan.kind) \(plan.seed): no process", isGood: false)
     }
 
-    private func begin(_ plan: HistoryPlan) -> Run? {
+    private func begin(_ plan: HistoryPlan, _ number: Int) -> Run? {
         var template = Array("\(root)/waypost-world-XXXXXX".utf8CString)
         guard mkdtemp(&template) != nil else { return nil }
         let folder = String(decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
-        var run = Run(plan: plan, folder: folder)
+        var run = Run(plan: plan, folder: folder, number: number)
         guard live(&run) else { return nil }
         return run
     }
@@ -112,6 +118,7 @@ package struct HistoryRunner {
         // Who interrupts the whole waits for this one.
         signal(SIGINT, SIG_IGN)
         signal(SIGTERM, SIG_IGN)
+        world_keep_processor(Int32(run.number))
         let report =
             chdir(run.folder) == 0
             ? run.plan.live(showsNotes: showsNotes)
@@ -135,10 +142,13 @@ package struct HistoryRunner {
         return count > 0 || (count < 0 && errno == EINTR)
     }
 
-    private func end(_ run: Run) -> HistoryReport {
+    private func end(_ run: inout Run) -> HistoryReport {
         close(run.pipe)
-        var status: Int32 = 0
-        while waitpid(run.process, &status, 0) < 0, errno == EINTR {}
+        var (status, usage) = (0 as Int32, rusage())
+        while wait4(run.process, &status, 0, &usage) < 0, errno == EINTR {}
+        run.seconds += [usage.ru_utime, usage.ru_stime].reduce(0) {
+            $0 + Double($1.tv_sec) + Double($1.tv_usec) / 1_000_000
+        }
         guard status == 0, let report = try? JSONDecoder().decode(HistoryReport.self, from: Data(run.bytes))
         else {
             let end = status & 0x7F == 0 ? "status \(status >> 8)" : "signal \(status & 0x7F)"

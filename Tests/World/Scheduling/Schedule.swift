@@ -72,14 +72,14 @@ struct Schedule {
 
     /// The running thread is at a place where another may go on.
     mutating func passed() -> Turn {
-        defer { assert(isConsistent) }
         steps += 1
+        // So it is almost always: nothing changes, and so nothing is looked at.
+        guard steps >= nextChange || now >= nextTime else { return .of(running) }
+        defer { assert(isConsistent) }
         if steps >= nextChange {
             lowest -= 1
             change(running) { [lowest] in $0.priority = lowest }
             drawChange()
-        } else if now < nextTime {
-            return .of(running)
         }
         return nextTurn()
     }
@@ -153,7 +153,12 @@ struct Schedule {
     }
 
     private var nextReady: Int? {
-        threads.lazy.filter { $0.wait == nil }.max { $0.priority < $1.priority }?.number
+        var next: (number: Int, priority: Int64)?
+        for index in threads.indices where threads[index].wait == nil {
+            let priority = threads[index].priority
+            if next.map({ $0.priority < priority }) ?? true { next = (threads[index].number, priority) }
+        }
+        return next?.number
     }
 
     private mutating func endWaits() {
