@@ -63,16 +63,33 @@ void world_notice_interrupts(void) {
 
 int world_is_interrupted(void) { return interrupts; }
 
-long world_count(const char *path, const char *question) {
+static void ask(const char *path, const char *question, void (*found)(sqlite3_stmt *, void *), void *context) {
     sqlite3 *database = 0;
     sqlite3_stmt *statement = 0;
-    long count = -1;
     if (sqlite3_open_v2(path, &database, SQLITE_OPEN_READWRITE, 0) == SQLITE_OK
         && sqlite3_prepare_v2(database, question, -1, &statement, 0) == SQLITE_OK
-        && sqlite3_step(statement) == SQLITE_ROW) {
-        count = sqlite3_column_int64(statement, 0);
-    }
+        && sqlite3_step(statement) == SQLITE_ROW)
+        found(statement, context);
     sqlite3_finalize(statement);
     sqlite3_close(database);
+}
+
+static void put_count(sqlite3_stmt *statement, void *count) { *(long *)count = sqlite3_column_int64(statement, 0); }
+
+long world_count(const char *path, const char *question) {
+    long count = -1;
+    ask(path, question, put_count, &count);
     return count;
+}
+
+struct text { char *bytes; long size; };
+
+static void put_text(sqlite3_stmt *statement, void *context) {
+    struct text *text = context;
+    snprintf(text->bytes, text->size, "%s", (const char *)sqlite3_column_text(statement, 0));
+}
+
+void world_text(const char *path, const char *question, char *bytes, long size) {
+    struct text text = {bytes, size};
+    ask(path, question, put_text, &text);
 }

@@ -178,6 +178,30 @@ import WaypostMessages
         }
     }
 
+    @Test func `what is in force is reported, and not what is decided and not done yet`() throws {
+        let candidate = MapRecord(
+            layer: MapRecord.candidateKey(of: "@lobby"), revision: 42, revisionFloor: 0,
+            digest: Array(repeating: 7, count: 32), applied: 0, expires: nil, entries: Array("[]".utf8))
+        var layers = MapLayers(agent: "k1", groups: ["lobby"])
+        layers.stored[candidate.layer] = candidate
+        var members = RolloutMembers(agent: "k1")
+        let revert = control {
+            ($0.hold, $0.silent, $0.base) = (60_000, .revert, nil)
+            $0.next.digest = SHA256.label(candidate.digest)
+        }
+        members.controlWasStored(revert, of: "@lobby", digest: "sha256:x", at: 0)
+        func said(at now: Int64) -> [String] {
+            members.reports(layers, at: now).map { "\($0.place) \($0.reason.rawValue)" }
+        }
+        #expect(said(at: 1) == ["base chosen"])
+        layers.chosen = ["@lobby"]
+        #expect(said(at: 1) == ["next chosen"])
+        #expect(members.isSilent(layers, at: 60_001))
+        #expect(said(at: 60_001) == ["next chosen"])
+        layers.chosen = []
+        #expect(said(at: 60_001) == ["base silent"])
+    }
+
     @Test func `who hears nothing for too long goes back, when that is meant, and forward again`() throws {
         let revert = control {
             $0.hold = 60_000

@@ -47,7 +47,8 @@ func runAll(
     var (count, failed, milliseconds) = (0, 0, 0 as UInt64)
     var seconds: [HistoryKind: Double] = [:]
     var met: [String: Int] = [:]
-    HistoryRunner().run(width: width, next: { world_is_interrupted() != 0 ? nil : next(seconds) }) { plan, report in
+    HistoryRunner().run(width: width, next: { world_is_interrupted() != 0 ? nil : next(seconds) }) {
+        plan, report in
         count += 1
         milliseconds += report.milliseconds * report.agents
         seconds[plan.kind, default: 0] += report.seconds
@@ -62,7 +63,9 @@ func runAll(
     if !never.isEmpty { print("never: \(never.joined(separator: ", "))") }
     let hours = String(format: "%.1f", Double(milliseconds) / 3_600_000)
     let all = Int(seconds.values.reduce(0, +))
-    print("\(count) histories, \(failed) of them with a finding; \(hours) agent-hours in \(all) processor seconds")
+    print(
+        "\(count) histories, \(failed) of them with a finding; \(hours) agent-hours in \(all) processor seconds"
+    )
     exit(world_is_interrupted() != 0 ? 130 : failed == 0 ? 0 : 1)
 }
 

@@ -16,6 +16,9 @@ package struct RolloutMember: Sendable {
         /// Whether the candidate is chosen here and is not there yet.
         var needsCandidate: Bool
 
+        static let candidate = Choice(
+            isCandidateInForce: true, place: .next, reason: .chosen, needsCandidate: false)
+
         static func base(_ reason: RolloutReport.Reason, needsCandidate: Bool = false) -> Choice {
             Choice(
                 isCandidateInForce: false, place: .base, reason: reason, needsCandidate: needsCandidate)
@@ -133,7 +136,7 @@ package struct RolloutMember: Sendable {
         guard !isSilent(at: now) else { return .base(.silent) }
         guard !isRefused else { return .base(.refused) }
         guard candidate == control.next.digest else { return .base(.chosen, needsCandidate: true) }
-        return Choice(isCandidateInForce: true, place: .next, reason: .chosen, needsCandidate: false)
+        return .candidate
     }
 
     /// Whether nothing was heard for longer than the document says, and that means going back.

@@ -150,8 +150,11 @@ package struct RolloutMembers: Sendable {
         let choices = choices(layers, at: now)
         return layers.keysInOrder.compactMap { key in
             guard let member = members[key], var choice = choices[key] else { return nil }
-            // It is about to be put in force, or to be found unfit beside another: until then it is neither.
-            if choice.isCandidateInForce, !layers.chosen.contains(key) { choice = .base(.chosen) }
+            // What is decided and not done yet is not said: it is about to come in force, or to be found unfit beside
+            // another, or to go.
+            let isInForce = layers.chosen.contains(key)
+            if choice.isCandidateInForce, !isInForce { choice = .base(.chosen) }
+            if choice.place == .base, isInForce { choice = .candidate }
             return member.report(choice)
         }
     }

@@ -74,8 +74,8 @@ struct BrokerModel {
     enum Effect: Equatable {
         case connected(Client, sessionPresent: Bool)
         case granted(Client, filter: String, qos: UInt8)
-        /// - refused: Not authorized; only with MQTT 5.
-        case acknowledged(Client, isRefused: Bool)
+        /// - reason: 0, or from 0x80 on why it was refused; only with MQTT 5.
+        case acknowledged(Client, reason: UInt8)
         case delivers(Client, Delivery)
         case closed(Client)
     }
@@ -265,16 +265,18 @@ struct BrokerModel {
     // MARK: Messages
 
     /// A client published.
-    mutating func published(_ client: Client, _ message: Message) {
+    ///
+    /// - Parameter refusal: the reason code with which it is refused, whatever the rights; 0 for none.
+    mutating func published(_ client: Client, _ message: Message, refusal: UInt8 = 0) {
         guard let session = sessions[client], session.isConnected else { return }
         guard message.payload.count <= traits.largestPayload, message.qos <= traits.maximumQoS else {
             effects.append(.closed(client))
             return ended(client, isGoodbye: false)
         }
-        let isAllowed = traits.mayWrite(client, message.topic)
-        if isAllowed { publish(message, from: client) }
+        let reason = traits.mayWrite(client, message.topic) ? refusal : 0x87
+        if reason == 0 { publish(message, from: client) }
         if message.qos > 0 {
-            effects.append(.acknowledged(client, isRefused: !isAllowed && session.connect.speaks5))
+            effects.append(.acknowledged(client, reason: session.connect.speaks5 ? reason : 0))
         }
     }
 

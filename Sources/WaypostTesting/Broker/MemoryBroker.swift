@@ -41,11 +41,15 @@ package final class MemoryBroker: Sendable {
         let client: String
         let line: Int
         let request: Request
+        /// With which reason code it is refused when it arrives.
+        var refusal: UInt8 = 0
     }
 
     private struct State {
         /// In the order in which they arrive.
         var posts: [Post] = []
+        /// Whose messages are refused, and with which reason code.
+        var refusals: [String: UInt8] = [:]
         var lines: [String: Line] = [:]
         var last = 0
     }
@@ -115,6 +119,14 @@ package final class MemoryBroker: Sendable {
         if let line { send(.isCut, from: client, on: line) }
     }
 
+    /// Refuses from now on what a client publishes, with a reason code; with 0 it takes it again.
+    package func refuse(_ client: String, with reason: UInt8) {
+        state.withLock { state in
+            state.refusals[client] = reason
+            return ((), wakes: false)
+        }
+    }
+
     /// Ends it and starts it again; what is on its way to it is lost.
     func restart(isKilled: Bool) {
         state.withLock { state in
@@ -145,7 +157,9 @@ package final class MemoryBroker: Sendable {
             let post = state.wait { state, _ -> Monitor<State>.Step<Post> in
                 guard let next = state.posts.first else { return .wait(until: .max) }
                 guard next.due <= MonotonicTime.now else { return .wait(until: next.due) }
-                return .end(state.posts.removeFirst())
+                var post = state.posts.removeFirst()
+                post.refusal = state.refusals[post.client] ?? 0
+                return .end(post)
             }
             model.passed(to: Int64(MonotonicTime.now / 1_000_000))
             if case .isOver = post.request { return }
@@ -179,7 +193,7 @@ package final class MemoryBroker: Sendable {
         case .publishes(var message):
             // No client subscribes to that.
             if !passes(message) { (message.topic, message.retain) = ("lost", false) }
-            model.published(client, message)
+            model.published(client, message, refusal: post.refusal)
         case .acknowledges(let id): model.acknowledged(client, id)
         case .leaves: model.left(client)
         case .isCut: model.cut(client)

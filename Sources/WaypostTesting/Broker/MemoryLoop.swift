@@ -157,11 +157,13 @@ final class MemoryLoop {
                 let question = questions.removeFirst()
                 question.promise.fulfill(question.results)
             }
-        case .acknowledged(_, let isRefused):
+        case .acknowledged(_, let reason):
             guard !underWay.isEmpty else { return }
             let token = underWay.removeFirst().token
             receipts.append(
-                PublishReceipt(token: token, result: isRefused ? .refused(.notAuthorized) : .acknowledged))
+                PublishReceipt(
+                    token: token, result: reason == 0 ? .acknowledged : .refused(ReasonCode(rawValue: reason))
+                ))
         case .closed: drop(.closedByBroker)
         case .delivers: break
         }

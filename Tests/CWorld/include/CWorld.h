@@ -21,3 +21,6 @@ int world_is_interrupted(void);
 
 /// The number that a question to a database of SQLite's answers; -1 when it can't be asked.
 long world_count(const char *path, const char *question);
+
+/// The text that it answers, cut to what fits; nothing is written when it can't be asked.
+void world_text(const char *path, const char *question, char *bytes, long size);

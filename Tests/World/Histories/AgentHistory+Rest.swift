@@ -12,8 +12,10 @@ extension AgentHistory {
             sendMapsAgain(to: sender)
             for command in people.withLock(\.locally.open) { ask(agent, command.id, command.payload) }
             try take(from: sender, for: .seconds(10)) { $0.isAtRest }
-            // What no broker has any more, nobody but its sender can bring back.
-            if !life.traits.broker.persists, round.isMultiple(of: 3) { people.withLock { $0.brokerForgot() } }
+            // What no broker has any more, and what a refused answer was of, nobody but its sender can bring back.
+            if round.isMultiple(of: 3) {
+                people.withLock { if !life.traits.broker.persists || $0.wasRefused { $0.brokerForgot() } }
+            }
             sendAgain(to: sender)
         }
         // Whatever has come to its end is not done again.
@@ -23,6 +25,8 @@ extension AgentHistory {
         guard open.isEmpty else { throw Breach.noResult(open) }
         guard waiting.isEmpty else { throw Breach.noMap(waiting) }
         if let document = people.withLock(\.groups.waiting) { throw Breach.noGroups(document) }
+        let reports = people.withLock(\.reports)
+        guard reports.isEmpty else { throw Breach.noReport(reports) }
         if let local = people.withLock(\.locally.open.first) { throw Breach.noResult([local.id]) }
     }
 

@@ -13,6 +13,7 @@ final class AgentHistory: Sendable {
         case notOnline
         case noResult([String])
         case noMap([String])
+        case noReport([String])
         case doesNotStop
         case notRetained([String])
         case leftOver([String])
@@ -29,6 +30,7 @@ final class AgentHistory: Sendable {
             case .notOnline: "law 8: it does not come online"
             case .noResult(let ids): "laws 1 and 3: no result came to \(ids)"
             case .noMap(let layers): "law 5: the newest map of \(layers) is not in force"
+            case .noReport(let ids): "law 4: the reports \(ids), which were on disk, do not come"
             case .doesNotStop: "law 8: the agent does not stop"
             case .notRetained(let topics): "rest: the broker has nothing at \(topics)"
             case .leftOver(let what): "rest: the agent keeps for nobody: \(what)"
@@ -57,6 +59,8 @@ final class AgentHistory: Sendable {
     /// A law that a handler saw broken.
     private let breach = Guarded<People.Breach?>(nil)
     private let link = Guarded<MemoryLink?>(nil)
+    /// With which reason code the broker refuses what the agent publishes.
+    private let refusal = Guarded(0 as UInt8)
     /// With which certificate the agent's own link tried to connect last.
     let signedIn = Guarded<String?>(nil)
     /// What was put beside the certificate in part, and the whole of it.
@@ -97,7 +101,7 @@ final class AgentHistory: Sendable {
         broker.start()
         let sender = WorldClient(
             "me", at: broker,
-            ["reply/me", "state", "map/applied", "health"].map { "waypost/v1/k1/\($0)" })
+            ["reply/me", "state", "map/applied", "health", "fail"].map { "waypost/v1/k1/\($0)" })
         let agent = try start()
         let ended = Monitor(false)
         Task(executorPreference: AgentThreads.pool) { [scheduler] in
@@ -273,6 +277,7 @@ final class AgentHistory: Sendable {
         case .sync: failSyncs(true)
         case .full: disk.limit(Int(size))
         case .clock: setClock(off: size)
+        case .refusal: refuse(with: UInt8(size))
         case .power, .maps, .forged, .rollouts, .backend, .scheduled, .groups, .locally, .certificates, .lies:
             break
         }
@@ -300,6 +305,15 @@ final class AgentHistory: Sendable {
     private func heal() {
         failSyncs(false)
         disk.limit(nil)
+        guard refusal.withLock({ $0 > 0 }) else { return }
+        refuse(with: 0)
+        // What was refused for good is sent again over the next connection.
+        meet(.cut, 0)
+    }
+
+    private func refuse(with reason: UInt8) {
+        refusal.withLock { $0 = reason }
+        broker.refuse("k1", with: reason)
     }
 
     func take(

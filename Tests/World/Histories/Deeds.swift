@@ -82,6 +82,9 @@ struct Deeds {
             let size = drawn([0, 60_000, 3_600_000], 0)
             return .fault(.clock, Int64(drawn(-size...size)))
         case 15...29: return .heals
+        // Quota exceeded, which may pass, and not authorized, which does not.
+        case 30: return .fault(.refusal, 0x97)
+        case 31: return .fault(.refusal, 0x87)
         default: return nil
         }
     }

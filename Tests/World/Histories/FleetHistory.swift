@@ -229,12 +229,18 @@ final class FleetHistory: Sendable {
             steer(backends[0], order)
             steer(backends[1], other)
         case .takeBackPromoted:
-            rollOutUnlessOneIs()
+            // Where no traffic is needed a bad one gets that far, too.
+            let isBad = traits.options.allowsNoTraffic
+            rollOutUnlessOneIs(isGood: !isBad)
             for _ in 0..<30 where truth.withLock({ $0.control?.state != .promoting }) {
-                open(sender)
+                if !isBad { open(sender) }
                 try take(from: sender, for: .seconds(5)) { $0.control?.state == .promoting }
             }
-            steer(backends[1], .takeBack)
+            guard isBad else { return steer(backends[1], .takeBack) }
+            for _ in 0..<10 {
+                open(sender)
+                try take(from: sender, for: .seconds(1)) { _ in false }
+            }
         case .killAgent(let agent, let downtime):
             try kill(agents[agent], downtime, sender)
         case .killTrying(let downtime):
@@ -381,9 +387,9 @@ final class FleetHistory: Sendable {
         }
     }
 
-    private func rollOutUnlessOneIs() {
+    private func rollOutUnlessOneIs(isGood: Bool = true) {
         guard truth.withLock({ $0.control?.state.isOver ?? true }) else { return }
-        rollOut(backends[0], isGood: true, isCommand: true, without: nil)
+        rollOut(backends[0], isGood: isGood, isCommand: true, without: nil)
     }
 
     private func steer(_ backend: WorldBackend, _ order: FleetDeed.Order) {

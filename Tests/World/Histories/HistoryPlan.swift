@@ -4,6 +4,8 @@ import FoundationEssentials
 package enum HistoryPart: String, Codable, CaseIterable, Sendable {
     /// The network between the agent and its broker fails.
     case cut
+    /// The broker refuses what the agent publishes, until it does not.
+    case refusal
     /// The broker ends, killed or not, and starts again; in some histories it has forgotten all.
     case broker
     /// The disk fails to sync, until it does not.
@@ -36,7 +38,7 @@ package enum HistoryPart: String, Codable, CaseIterable, Sendable {
     /// What goes wrong by itself, each with each state that it may hit, in histories of a kind.
     package static func meetings(in kind: HistoryKind) -> [String] {
         let isFleet = kind.isFleet
-        let parts: [Self] = [.cut, .broker, .sync, .full, .power, .clock] + (isFleet ? [.backend] : [])
+        let parts: [Self] = [.cut, .broker, .sync, .full, .power, .clock] + [isFleet ? .backend : .refusal]
         let states = isFleet ? ["rolling"] : ["starting", "renewing", "busy", "scheduled"]
         return parts.flatMap { part in
             (states + ["mapping", "grouping", "idle"]).map { "\(part) × \($0)" }

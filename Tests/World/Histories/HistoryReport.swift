@@ -120,6 +120,7 @@ extension HistoryPlan {
         }
         var life = life
         life.mayEnd = !isLast && !without.contains(.power)
+        life.starts(with: WorldStore.reports(in: "state"))
         let history = AgentHistory(
             scheduler, disk, life,
             CertificateDeeds(Draws(seed: seed, stream: UInt64(2_000 + life.number)), without: without))

@@ -74,6 +74,9 @@ struct Life: Codable {
         return try JSONDecoder().decode(Life.self, from: Data(contentsOf: URL(filePath: path)))
     }
 
+    /// The agent starts with these reports on its disk; what a broker that forgets has had of them, nobody gets.
+    mutating func starts(with reports: [String]) { if traits.persists { people.starts(with: reports) } }
+
     /// Leaves the next one for another process.
     func next(
         after scheduler: SeededScheduler, _ people: People, _ broker: BrokerModel.Kept,

@@ -68,6 +68,11 @@ struct People: Codable {
     private var lastTaken: UInt64 = 0
     /// How often what went wrong hit the agent in which state.
     private(set) var met: [String: Int] = [:]
+    /// Whether the broker has refused something: perhaps an answer that is not stored.
+    private(set) var wasRefused = false
+    /// The reports that were on disk at the last start and have not come, in order.
+    private(set) var reports: [String] = []
+    private var heardReports: Set<String> = []
 
     init(_ groups: SentGroups = SentGroups()) { self.groups = groups }
 
@@ -91,7 +96,7 @@ struct People: Codable {
 
     /// Whether all that people want has been done.
     var isAtRest: Bool {
-        open.isEmpty && waiting.isEmpty && groups.waiting == nil && locally.open.isEmpty
+        open.isEmpty && waiting.isEmpty && groups.waiting == nil && locally.open.isEmpty && reports.isEmpty
     }
 
     /// The number of the next command.
@@ -127,6 +132,7 @@ struct People: Codable {
                     : groups.waiting != nil
                         ? "grouping" : !scheduled.isEmpty ? "scheduled" : open.isEmpty ? "idle" : "busy"
         met["\(part) × \(state)", default: 0] += 1
+        if part == .refusal { wasRefused = true }
         guard part == .sync || part == .full else { return }
         for id in scheduled { commands[id]?.times?.diskFails() }
     }
@@ -183,6 +189,7 @@ struct People: Codable {
         }
         let message = delivery.message
         let json = try JSONValue(parsing: message.payload)
+        if message.topic.hasSuffix("/fail") { return try heard(report: json) }
         if message.topic.hasSuffix("/state") { return try heard(state: json) }
         if message.topic.hasSuffix("/applied") { return try heard(applied: json) }
         if message.topic.hasSuffix("/health") {
@@ -192,6 +199,22 @@ struct People: Codable {
         guard let id = json["id"]?.stringValue, let status = json["status"]?.stringValue else { return }
         guard status != "accepted" else { return try accepted(id, json) }
         try ended(id, status, json, at: time)
+    }
+
+    /// The agent starts with these reports on its disk, which wait for the broker.
+    mutating func starts(with found: [String]) {
+        reports += found.filter { !reports.contains($0) && !heardReports.contains($0) }
+    }
+
+    /// Law 4: what waited on disk comes, and in that order.
+    private mutating func heard(report: JSONValue) throws(Breach) {
+        guard let id = report["id"]?.stringValue else { return }
+        heardReports.insert(id)
+        guard let place = reports.firstIndex(of: id) else { return }
+        guard place == 0 || wasRefused else {
+            throw Breach(law: 4, text: "the report \(id) comes before \(reports[0]), which waited before it")
+        }
+        reports.remove(at: place)
     }
 
     /// It is said when it begins.

@@ -50,16 +50,32 @@ enum WorldStore {
             "SELECT count(*) FROM damaged",
             "SELECT count(*) FROM (SELECT layer FROM map_history GROUP BY layer HAVING count(*) > 7)",
         ]
-        // A copy, for what is left of agents here has the file open.
+        let copy = copy(of: folder)
+        return questions.compactMap { question in
+            let count = world_count(copy, question)
+            return count == 0 ? nil : "\(count): \(question)"
+        }
+    }
+
+    /// The ids of the failure reports that wait for the broker, in order.
+    static func reports(in folder: String) -> [String] {
+        var bytes = [CChar](repeating: 0, count: 100_000)
+        let question =
+            "SELECT json_group_array(json_extract(CAST(payload AS TEXT), '$.id')) FROM "
+            + "(SELECT payload FROM outbox WHERE topic LIKE '%/fail' ORDER BY seq)"
+        world_text(copy(of: folder), question, &bytes, bytes.count)
+        let text = bytes.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }
+        return (try? JSONDecoder().decode([String].self, from: Data(text))) ?? []
+    }
+
+    /// A copy, for what is left of agents here has the file open.
+    private static func copy(of folder: String) -> String {
         let copy = "remains-\(folder)"
         for end in ["", "-wal"] {
             let bytes = try? Data(contentsOf: URL(filePath: "\(folder)/waypost.sqlite\(end)"))
             try? bytes?.write(to: URL(filePath: copy + end))
         }
-        return questions.compactMap { question in
-            let count = world_count(copy, question)
-            return count == 0 ? nil : "\(count): \(question)"
-        }
+        return copy
     }
 }
 

@@ -191,8 +191,8 @@ final class BrokerScript {
             case .connected(let name, let isPresent):
                 if let hadSession { try same(hadSession.1, isPresent, "\(name)'s session") }
             case .granted(_, _, let qos): if let granted { try same(granted, qos, "the level granted") }
-            case .acknowledged(_, let refused):
-                if let isRefused { try same(isRefused, refused, "whether it was refused") }
+            case .acknowledged(_, let reason):
+                if let isRefused { try same(isRefused, reason != 0, "whether it was refused") }
             case .closed: break
             }
         }

@@ -20,7 +20,7 @@ struct SameSeedTests {
 
     @Test func `without its durability an agent breaks its laws, and that is seen`() async throws {
         // Three parts that it may be without are left.
-        let without = "backend,broker,certificates,clock,cut,forged,full,groups,lies,locally,rollouts"
+        let without = "backend,broker,certificates,clock,cut,forged,full,groups,lies,locally,refusal,rollouts"
         let few = ["--lives", "3", "--deeds", "6", "--without", without]
         for seed in 1...40 as ClosedRange<UInt64> {
             let ending = try await Tool.run(WorldTool.program, ["weak", "\(seed)"] + few)
@@ -32,8 +32,9 @@ struct SameSeedTests {
             let last = try #require(small.output.split(separator: "\n").last)
             let words = last.split(separator: " ").map(String.init)
             #expect(words.prefix(3) == ["again:", "scripts/world", "--seed"] && words.last == "--notes")
+            #expect(words[4...5] == ["--kind", "weak"])
             let again = try await Tool.run(
-                WorldTool.program, ["weak", "\(seed)"] + words.dropFirst(4).dropLast())
+                WorldTool.program, ["weak", "\(seed)"] + words.dropFirst(6).dropLast())
             #expect(small.output.contains(again.output), "\(small.output)\n\(again.output)")
             return
         }
