@@ -48,8 +48,8 @@ package final class AgentMetrics: Sendable {
     private let refusedPublishes: Counter
     private let events: Counter
     private let eventsDropped: Counter
-    /// Gauges by name and label: some come and go.
-    private let gauges = Guarded<[String: Gauge]>([:])
+    /// Gauges by name, and by the value of their label, or none: some come and go.
+    private let gauges = Guarded<[String: [String?: Gauge]]>([:])
     private let agent: String
     private let last = Guarded(Totals())
 
@@ -135,22 +135,18 @@ package final class AgentMetrics: Sendable {
     /// Records a family of gauges; those that are gone become NaN.
     private func record(_ name: String, _ label: String, _ values: [(String, Double)]) {
         for (value, number) in values { gauge(name, (label, value)).record(number) }
-        let now = Set(values.map { Self.key(name, $0.0) })
         let gone = gauges.withLock { known in
-            known.filter { $0.key.hasPrefix("\(name) ") && !now.contains($0.key) }
+            known[name]?.filter { gauge in !values.contains { $0.0 == gauge.key } } ?? [:]
         }
         for gauge in gone.values { gauge.record(Double.nan) }
     }
 
     private func gauge(_ name: String, _ label: (String, String)? = nil) -> Gauge {
         gauges.withLock { known in
-            let key = Self.key(name, label?.1)
-            if let gauge = known[key] { return gauge }
+            if let gauge = known[name]?[label?.1] { return gauge }
             let gauge = Gauge(label: name, dimensions: [("agent", agent)] + [label].compactMap(\.self))
-            known[key] = gauge
+            known[name, default: [:]][label?.1] = gauge
             return gauge
         }
     }
-
-    private static func key(_ name: String, _ value: String?) -> String { "\(name) \(value ?? "")" }
 }
