@@ -19,8 +19,8 @@ let package = Package(
         .library(name: "WaypostAgent", targets: ["WaypostAgent"]),
         .library(name: "WaypostBackend", targets: ["WaypostBackend"]),
         .library(name: "WaypostTesting", targets: ["WaypostTesting"]),
-        .executable(name: "waypost", targets: ["WaypostCLI"]),
-        .executable(name: "waypost-console", targets: ["WaypostConsole"]),
+        .executable(name: "waypost", targets: ["WaypostMain"]),
+        .executable(name: "waypost-console", targets: ["WaypostConsoleMain"]),
     ],
     traits: [
         .default(enabledTraits: ["Agent"]),
@@ -155,7 +155,7 @@ let package = Package(
                 "Threading", "Waypost", "MQTTLink", "WaypostMessages", "WaypostFleet", "WaypostAgent",
                 "WaypostBackend", "DemoFeatures",
             ]),
-        .executableTarget(
+        .target(
             name: "WaypostCLI",
             dependencies: [
                 "CYAML", "Threading", "Waypost", "WaypostTools", "MQTTLink", "WaypostMessages",
@@ -168,8 +168,10 @@ let package = Package(
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle", condition: whenAgent),
                 .product(name: "UnixSignals", package: "swift-service-lifecycle", condition: whenAgent),
             ]),
+        // The programs are apart: what depends on a program is compiled again each time that it is linked.
+        .executableTarget(name: "WaypostMain", dependencies: ["WaypostCLI"]),
         // Sources/WaypostConsole/Settings and Output are links into WaypostCLI: one set of options for both programs.
-        .executableTarget(
+        .target(
             name: "WaypostConsole",
             dependencies: [
                 "CYAML", "Threading", "Waypost", "MQTTLink", "WaypostMessages", "WaypostAgent",
@@ -183,12 +185,16 @@ let package = Package(
                 .product(name: "UnixSignals", package: "swift-service-lifecycle", condition: whenAgent),
             ],
             resources: [.copy("Page")]),
+        .executableTarget(name: "WaypostConsoleMain", dependencies: ["WaypostConsole"]),
         .target(
             name: "TestSupport", dependencies: ["Threading", "Waypost", "MQTTLink", "WaypostMessages"],
             path: "Tests/TestSupport"),
         // Apart from the above, so that suites that need no command line do not wait for it.
         .target(
             name: "CommandSupport", dependencies: ["TestSupport", "WaypostCLI"], path: "Tests/CommandSupport"),
+        // The programs that suites start.
+        .target(
+            name: "TestPrograms", dependencies: ["SenderProbe", "WaypostMain"], path: "Tests/TestPrograms"),
         .testTarget(
             name: "WaypostTests", dependencies: ["TestSupport", "Threading", "Waypost", "WaypostTools"],
             exclude: ["Vectors"]),
@@ -265,7 +271,8 @@ let package = Package(
         .testTarget(
             name: "IntegrationTests",
             dependencies: [
-                "Waypost", "MQTTLink", "WaypostMessages", "WaypostCLI", "CommandSupport", "TestSupport",
+                "Waypost", "MQTTLink", "WaypostMessages", "WaypostCLI", "CommandSupport", "TestPrograms",
+                "TestSupport",
             ],
             exclude: ["Vectors"]),
         // The Swift in the README and the documentation, compiled.
@@ -281,7 +288,8 @@ let package = Package(
         .testTarget(
             name: "FaultTests",
             dependencies: [
-                "Waypost", "MQTTLink", "WaypostMessages", "WaypostCLI", "CommandSupport", "TestSupport",
+                "Waypost", "MQTTLink", "WaypostMessages", "WaypostCLI", "CommandSupport", "TestPrograms",
+                "TestSupport",
             ],
             exclude: ["Catalogue.md", "FaultLibrary"]),
         // What holds for every input, and the inputs that scripts/test --fuzz has found.
@@ -299,7 +307,7 @@ let package = Package(
             dependencies: [
                 "Threading", "Waypost", "WaypostTools", "MQTTLink", "WaypostMessages", "WaypostFleet",
                 "WaypostAgent", "WaypostBackend",
-                "WaypostLab", "DemoFeatures", "WaypostCLI", "CommandSupport", "TestSupport", "SenderProbe",
+                "WaypostLab", "DemoFeatures", "WaypostCLI", "CommandSupport", "TestPrograms", "TestSupport",
                 .product(name: "ArgumentParser", package: "swift-argument-parser", condition: whenAgent),
                 .product(name: "Configuration", package: "swift-configuration", condition: whenAgent),
             ],
@@ -308,8 +316,8 @@ let package = Package(
     swiftLanguageModes: [.v6]
 )
 
-// Only for scripts/test --macros: tests of macros are built for the host, and with them all others, but no module of an
-// executable, which these import.
+// Only for scripts/test --macros: tests of macros are built for the host, and with them all others, but no program, which
+// these need.
 if Context.environment["WAYPOST_MACROS"] != nil {
     package.targets.removeAll {
         [
@@ -328,8 +336,7 @@ if let suites = Context.environment["WAYPOST_SUITES"] {
     package.targets.removeAll { $0.type == .test && !named.contains($0.name) }
 }
 
-// Only for scripts/test --fuzz: an executable, of libFuzzer or the one that measures, in the place of the tests, and the
-// command line and the console without their main.
+// Only for scripts/test --fuzz: an executable, of libFuzzer or the one that measures, in the place of the tests.
 if let fuzzing = Context.environment["WAYPOST_FUZZ"] {
     package.products = []
     package.targets = package.targets.compactMap { target in
@@ -342,10 +349,6 @@ if let fuzzing = Context.environment["WAYPOST_FUZZ"] {
                 swiftSettings: fuzzing == "fast"
                     ? [.unsafeFlags(["-sanitize=fuzzer"]), .define("FAST")] : [],
                 linkerSettings: fuzzing == "fast" ? [.unsafeFlags(["-sanitize=fuzzer"])] : [])
-        case "WaypostCLI", "WaypostConsole":
-            .target(
-                name: target.name, dependencies: target.dependencies, exclude: ["Main.swift"],
-                resources: target.resources)
         default: target.type == .test ? nil : target
         }
     }

@@ -33,13 +33,15 @@ public final class EventLog<Event: Sendable>: @unchecked Sendable {
 
     /// Adds one, and lets those go on who waited for it.
     public func append(_ event: Event) {
-        let done = withContent { content in
+        let done: [Waiter] = withContent { content in
             content.events.append(event)
             let done = content.waiters.filter { $0.condition(content.events, content.events.count - 1) }
-            content.waiters.removeAll { waiter in done.contains { $0.id == waiter.id } }
-            return done.map(\.continuation)
+            if !done.isEmpty {
+                content.waiters.removeAll { waiter in done.contains { $0.id == waiter.id } }
+            }
+            return done
         }
-        for continuation in done { continuation.resume(returning: true) }
+        for waiter in done { waiter.continuation.resume(returning: true) }
     }
 
     /// Waits until the condition holds, as long as events come: see ``Patience``.

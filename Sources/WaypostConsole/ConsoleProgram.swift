@@ -2,10 +2,9 @@ import ArgumentParser
 import Glibc
 import WaypostBackend
 
-/// Where the process begins.
-@main
-enum Main {
-    static func main() async {
+/// The program, from its command line to its exit status.
+package enum ConsoleProgram {
+    package static func main() async -> Never {
         signal(SIGPIPE, SIG_IGN)
         Descriptor.fillStandard()
         let status = await run()

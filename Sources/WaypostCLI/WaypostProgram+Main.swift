@@ -1,10 +1,9 @@
 import Glibc
 import WaypostAgent
 
-/// Where the process begins: runs the program with all that belongs to the process, and ends with its status.
-@main
-enum Main {
-    static func main() async {
+extension WaypostProgram {
+    /// Runs the program with all that belongs to the process, and ends with its status.
+    package static func main() async -> Never {
         // A reader that goes away, as in `waypost logcat | head -1`, is an answer of write and no reason to die.
         signal(SIGPIPE, SIG_IGN)
         // So is a file that may not grow further.
@@ -12,7 +11,7 @@ enum Main {
         Descriptor.fillStandard()
         // Not on the threads that all tasks share, see `AgentThreads`.
         let work = Task.detached(executorPreference: AgentThreads.pool) {
-            await WaypostProgram.run(.process)
+            await run(.process)
         }
         let watch = Task.detached(executorPreference: AgentThreads.pool) { await Signals.watch() }
         let status = await work.value

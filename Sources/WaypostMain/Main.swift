@@ -1,0 +1,7 @@
+import WaypostCLI
+
+/// Where the process begins.
+@main
+enum Main {
+    static func main() async { await WaypostProgram.main() }
+}
