@@ -175,6 +175,14 @@ import WaypostMessages
         #expect(LogStart.span(.seconds(9)).milliseconds(byClockOf: reply) == reply.at - 9_000)
     }
 
+    @Test func `what was missed begins where it began, however late an agent answers`() {
+        let began = MonotonicTime.instant - .seconds(9)
+        func age() -> Int64 { (MonotonicTime.instant - began).milliseconds }
+        let (reply, before) = (Reply(id: "c", code: .ok, at: Self.now), age())
+        let start = LogStart.instant(began).milliseconds(byClockOf: reply)
+        #expect((before...age()).contains(Self.now - start))
+    }
+
     // MARK: Answers
 
     @Test func `who went while it was asked was not known to be away`() {

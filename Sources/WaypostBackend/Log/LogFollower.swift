@@ -50,8 +50,8 @@ package struct LogFollower {
     private static let longestLook = Duration.seconds(30)
     /// The most agents that are said to be lost with a moment's delay.
     private static let maximumLost = 10_000
-    /// After a lost connection, what is older than the last message by this is asked for too, in milliseconds.
-    private static let overlap: Int64 = 5_000
+    /// After a lost connection, what is older than the last message by this is asked for too.
+    private static let overlap = Duration.seconds(5)
     /// Of more agents than these all topics are subscribed to, and the others' messages left out.
     private static let maximumNames = 50
 
@@ -158,18 +158,16 @@ package struct LogFollower {
 
     /// Shows what was missed while there was no connection; false when the reader wants no more.
     private mutating func catchUp(_ session: BackendSession) async throws -> Bool {
-        let now = MonotonicTime.instant
-        let missed = min((now - heard).milliseconds + Self.overlap, (now - began).milliseconds)
+        let start = max(heard - Self.overlap, began)
         guard !onlyFailures else {
+            let missed = (MonotonicTime.instant - start).milliseconds
             notice("failures of the last \(missed / 1_000 + 1) s may be missing here; the agents keep them")
             return true
         }
         let (early, agents) = try await lookForAgents(session)
         do {
             return try await lookBack(
-                over: LogHistoryRange(start: .span(TimeSpan(milliseconds: missed))), at: agents, session,
-                early,
-                isAfterLoss: true)
+                over: LogHistoryRange(start: .instant(start)), at: agents, session, early, isAfterLoss: true)
         } catch let error as BackendError where error.kind == .denied {
             let heard = known.filter { $0.value.state != nil }.keys
             for agent in agents ?? Array(heard) { gaps.missed(of: agent) }

@@ -1,11 +1,13 @@
 import Threading
 package import WaypostMessages
 
-/// Where the log begins: so long ago, or at a time; see ``WrittenTime`` for its forms.
+/// Where the log begins: so long ago, at a time, see ``WrittenTime`` for its forms, or at an instant of this process.
 package enum LogStart: Sendable, Hashable, CustomStringConvertible {
     case span(TimeSpan)
     /// In milliseconds since 1970.
     case time(Int64)
+    /// It stays where it is, however long an agent takes to be asked and to answer.
+    case instant(ContinuousClock.Instant)
 
     /// - Throws: ``TimeFault`` when it is neither a span nor a time.
     package init(_ text: String) throws(TimeFault) { try self.init(text, now: WallClock.now()) }
@@ -25,6 +27,7 @@ package enum LogStart: Sendable, Hashable, CustomStringConvertible {
     func milliseconds(before now: Int64 = WallClock.now()) -> Int64 {
         switch self {
         case .span(let span): max(0, now - span.milliseconds)
+        case .instant(let instant): max(0, now - Self.age(of: instant))
         case .time(let time): time
         }
     }
@@ -34,14 +37,20 @@ package enum LogStart: Sendable, Hashable, CustomStringConvertible {
     func milliseconds(byClockOf reply: Reply) -> Int64 {
         switch self {
         case .span(let span): reply.at.subtracting(clamping: span.milliseconds)
+        case .instant(let instant): reply.at.subtracting(clamping: Self.age(of: instant))
         case .time(let time): time.adding(clamping: ClockOffset.error(of: reply))
         }
+    }
+
+    private static func age(of instant: ContinuousClock.Instant) -> Int64 {
+        (MonotonicTime.instant - instant).milliseconds
     }
 
     /// For a sentence: `10 min`, `2026-11-22 18:40:00`.
     package var description: String {
         switch self {
         case .span(let span): span.description
+        case .instant(let instant): TimeSpan(milliseconds: Self.age(of: instant)).description
         case .time(let time): Timestamp.local(time)
         }
     }
