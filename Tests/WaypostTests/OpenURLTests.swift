@@ -257,6 +257,17 @@ func recordingRouter(
         #expect(router.lastOpens.isEmpty)
     }
 
+    @Test func `parameters of a resolution that are read later are those of the routes as they were`() throws
+    {
+        let router = Router()
+        try router.register("myapp://orders/:id") { _ in .opened() }
+        var resolution = router.resolve("myapp://orders/42?tab=items", parameters: ["y": 2])
+        try router.register("myapp://orders/:number", replacing: true) { _ in .opened() }
+        #expect(resolution.parameters.merged == ["id": "42", "tab": "items", "y": 2])
+        resolution.parameters.query["tab"] = "all"
+        #expect(resolution.parameters.merged == ["id": "42", "tab": "all", "y": 2])
+    }
+
     @Test func `the history keeps the last opens`() async throws {
         let router = try recordingRouter(Self.theRouter, configuration: RouterConfiguration(historyLength: 3))
         for url in ["demo", "demo1", "demo2", "nowhere"] { _ = await router.open("scheme://router/\(url)") }

@@ -83,7 +83,8 @@ struct OpenState: Sendable {
                 matches = MatchedRoutes(url, in: snapshot)
             }
             received = nil
-            guard let matched = matches?.next(url, in: snapshot) else {
+            let captures = !explains
+            guard let matched = matches?.next(url, in: snapshot, capturing: captures) else {
                 route = nil
                 return .notFound
             }
@@ -331,16 +332,31 @@ struct OpenState: Sendable {
 
     /// The parameters that a destination sees.
     mutating func parameters(for matched: MatchedRoute) -> RouteParameters {
+        Self.parameters(
+            for: matched, url, in: snapshot, caller: call.parameters, objects: call.objects,
+            relocation: relocation, typed)
+    }
+
+    /// The same, when they are read.
+    mutating func lateParameters() -> LateParameters {
+        LateParameters(of: url, in: snapshot, caller: call.parameters, relocation: relocation)
+    }
+
+    static func parameters(
+        for matched: MatchedRoute, _ url: RouteURL, in snapshot: RouterSnapshot,
+        caller: [String: JSONValue], objects: [String: any Sendable] = [:],
+        relocation: [String: JSONValue], _ typed: [String: JSONValue]? = nil
+    ) -> RouteParameters {
         var (query, repeated) = url.queryParameters
-        var path = matched.captured
+        var path = matched.captured ?? [:]
         var relocation = relocation
         if let typed {
-            Self.restore(typed, in: &path)
-            Self.restore(typed, in: &query)
+            restore(typed, in: &path)
+            restore(typed, in: &query)
         }
         let merge = snapshot.state.configuration.dialect.merge
         // ReerRouter's `push(url)` and `present(url)` win over the URL, although its query wins over the caller.
-        if merge == .queryOverCaller, call.parameters[Presentation.jumpTypeKey]?.isNull == false {
+        if merge == .queryOverCaller, caller[Presentation.jumpTypeKey]?.isNull == false {
             query[Presentation.jumpTypeKey] = nil
             repeated[Presentation.jumpTypeKey] = nil
         }
@@ -357,12 +373,12 @@ struct OpenState: Sendable {
             relocation.merge(matched.record.params) { earlier, _ in earlier }
         }
         for (key, value) in matched.record.route.defaults
-        where path[key] == nil && query[key] == nil && call.parameters[key]?.isNull ?? true {
+        where path[key] == nil && query[key] == nil && caller[key]?.isNull ?? true {
             relocation[key] = relocation[key] ?? value
         }
         return RouteParameters(
-            path: path, query: query, repeated: repeated, caller: call.parameters, relocation: relocation,
-            objects: call.objects, rule: merge)
+            path: path, query: query, repeated: repeated, caller: caller, relocation: relocation,
+            objects: objects, rule: merge)
     }
 
     /// Puts values in the places of their texts, so that an integer stays one on its way through the URL.
@@ -460,7 +476,7 @@ extension Failure {
 extension RouteURL {
     /// The query as parameters; the last value of a key counts, and all are kept of one that is repeated.
     var queryParameters: (last: [String: JSONValue], repeated: [String: [JSONValue]]) {
-        guard parts.queryStart < parts.queryEnd else { return ([:], [:]) }
+        guard parts.hasQuery else { return ([:], [:]) }
         return withBytes(parts.queryStart, parts.queryEnd) { bytes in
             let pairs = Query.WrittenPairs(bytes: bytes).lazy.map {
                 (PercentCoding.decode($0.key), JSONValue.string(PercentCoding.decode($0.value)))

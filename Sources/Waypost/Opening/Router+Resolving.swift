@@ -29,7 +29,14 @@ public struct Resolution: Sendable {
     /// What was decided about the relocation entries that have a condition or exceptions, in order.
     public var decisions: [RelocationDecision] = []
     /// The parameters that the destination would see.
-    public var parameters: RouteParameters
+    public var parameters: RouteParameters {
+        get { late?.parameters ?? given }
+        set { (given, late) = (newValue, nil) }
+    }
+    /// Those of a URL that leads nowhere, or that were set.
+    fileprivate var given: RouteParameters
+    /// Those of a destination.
+    fileprivate var late: LateParameters?
     /// Whether this is the route of a `route_fallback_url`.
     package var fellBack: Bool
     /// Why nothing would be opened; nil when something would.
@@ -93,7 +100,7 @@ extension Router {
     ) -> Resolution {
         var resolution = Resolution(
             url: url, hops: [],
-            parameters: RouteParameters(caller: parameters, rule: configuration.dialect.merge),
+            given: RouteParameters(caller: parameters, rule: configuration.dialect.merge),
             fellBack: false,
             idempotent: false)
         resolve(url, parameters, context, namesNearest: namesNearest, &resolution)
@@ -193,7 +200,7 @@ extension Router {
     ) -> Resolution {
         var resolution = Resolution(
             url: "\(service).\(method)", hops: [],
-            parameters: RouteParameters(rule: configuration.dialect.merge),
+            given: RouteParameters(rule: configuration.dialect.merge),
             fellBack: false, idempotent: false)
         resolve(service, method, ArgumentSource(arguments), &resolution)
         return resolution
@@ -223,7 +230,7 @@ extension Router {
         switch state.next(in: self) {
         case .rejected(let rejection): resolution.error = rejection
         case .notFound:
-            resolution.parameters.query = state.url.queryParameters.last
+            resolution.given.query = state.url.queryParameters.last
             let nearest = namesNearest ? state.nearest : nil
             resolution.error = Failure(
                 .noRoute, NearestRoutes.text(state.url.text, after: state.hops, of: resolution.url, nearest),
@@ -231,7 +238,11 @@ extension Router {
         case .candidate(let matched):
             resolution.matched = matched
             resolution.className = matched.record.route.name
-            resolution.parameters = state.parameters(for: matched)
+            if matched.captured == nil || state.url.parts.hasQuery {
+                resolution.late = state.lateParameters()
+            } else {
+                resolution.given = state.parameters(for: matched)
+            }
             resolution.standardJumpType = state.jumpType(of: matched)
             resolution.idempotent = matched.record.route.idempotent
             let interceptors = state.snapshot.state.interceptors

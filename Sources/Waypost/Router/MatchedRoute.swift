@@ -1,7 +1,8 @@
 /// A route that takes a URL.
 struct MatchedRoute: Sendable {
     let record: StoredRoute
-    let captured: [String: JSONValue]
+    /// What its placeholders took; nil where there are some and that was not looked at.
+    let captured: [String: JSONValue]?
     /// The web URL that the web route must show.
     var webURL: String?
     /// Whether it takes the URL only because no other route does.
@@ -10,11 +11,11 @@ struct MatchedRoute: Sendable {
     // Borrowed, for an initializer is otherwise given copies.
     init(
         _ match: RouteMatch, _ url: borrowing RouteURL, in snapshot: borrowing RouterSnapshot,
-        record: StoredRoute
+        record: StoredRoute, capturing: Bool
     ) {
         self.record = record
-        guard match.parameterCount > 0 else {
-            captured = [:]
+        guard capturing, match.parameterCount > 0 else {
+            captured = match.parameterCount > 0 ? nil : [:]
             return
         }
         var captured: [String: JSONValue] = .init(minimumCapacity: match.parameterCount)
@@ -37,7 +38,11 @@ struct MatchedRoutes: Sendable {
     }
 
     /// The next route that takes the URL; the same URL and snapshot each time.
-    mutating func next(_ url: RouteURL, in snapshot: RouterSnapshot) -> MatchedRoute? {
+    ///
+    /// - Parameter capturing: Whether it is needed what placeholders take; a route that may redirect always has it.
+    mutating func next(
+        _ url: RouteURL, in snapshot: RouterSnapshot, capturing: Bool = true
+    ) -> MatchedRoute? {
         if let held {
             self.held = nil
             return held.value
@@ -47,7 +52,8 @@ struct MatchedRoutes: Sendable {
         else {
             return web.take()?.value
         }
-        let matched = MatchedRoute(match, url, in: snapshot, record: record)
+        let matched = MatchedRoute(
+            match, url, in: snapshot, record: record, capturing: capturing || record.route.redirect != nil)
         // The fallback of all takes what the web route would take, so the web route goes before it.
         guard record.pattern.isFallback, record.pattern.scheme == nil, let web = web.take() else {
             return matched
@@ -61,7 +67,7 @@ struct MatchedRoutes: Sendable {
             let match = snapshot.state.routes.table.firstMatch(address),
             let record = snapshot.state.routes[match.index]
         else { return nil }
-        var matched = MatchedRoute(match, address, in: snapshot, record: record)
+        var matched = MatchedRoute(match, address, in: snapshot, record: record, capturing: true)
         matched.webURL = url.text
         return matched
     }

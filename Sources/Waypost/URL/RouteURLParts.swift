@@ -24,6 +24,9 @@ struct RouteURLParts: Sendable {
     /// Whether the host is a name that has no case, and is written with capitals.
     var hasCapitalsInHost = false
 
+    /// Whether anything stands between `?` and `#`.
+    var hasQuery: Bool { queryStart < queryEnd }
+
     /// The bytes of the URL, with the host in lower case.
     func lowercasingHost(_ bytes: some Collection<UInt8>) -> [UInt8] {
         var bytes = Array(bytes)

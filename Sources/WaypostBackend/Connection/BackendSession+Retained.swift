@@ -36,27 +36,32 @@ extension BackendSession {
 
     /// Reads all that the broker retains for the subscriptions, for who concludes something from what is not there.
     ///
+    /// - Parameter filters: As in ``readAsMuch(of:within:_:)``.
     /// - Throws: ``BackendError`` of the kind `noBroker` when that is not all, or when the connection ended;
     ///   `CancellationError` when the task is cancelled.
     package func readRetained(
-        within limit: Duration = .seconds(30), _ saw: (MQTTMessage) -> Void
+        of filters: [String] = [], within limit: Duration = .seconds(30), _ saw: (MQTTMessage) -> Void
     ) async throws {
-        guard let fault = try await readAsMuch(within: limit, saw).fault else { return }
+        guard let fault = try await readAsMuch(of: filters, within: limit, saw).fault else { return }
         throw BackendError(.noBroker, "\(fault) (\(connection.broker))")
     }
 
     /// Reads until the broker has sent all that it retains for the subscriptions, or as much of it as it sends.
     ///
+    /// - Parameter filters: Subscribed to before, and read meanwhile: what the broker keeps of ten thousand agents is not to
+    ///   wait here until the last of these is answered. It may refuse them.
     /// - Returns: whether it was all.
     package func readAsMuch(
-        within limit: Duration, _ saw: (MQTTMessage) -> Void
+        of filters: [String] = [], within limit: Duration, _ saw: (MQTTMessage) -> Void
     ) async throws -> RetainedReading {
-        let (end, dropped) = (MonotonicTime.instant + limit, loss.dropped)
+        let dropped = loss.dropped
         var names = RetainedNames(topics)
         func note(_ message: MQTTMessage) {
             if message.retain { names.saw(message.topic) }
             saw(message)
         }
+        try await subscribe(to: filters, reading: note)
+        let end = MonotonicTime.instant + limit
         guard try await readKept(until: end, note) else { return .late(limit) }
         if names.mayBeMore {
             var (before, rounds) = (names.nextRound(), 0)

@@ -35,9 +35,7 @@ package final class BackendSession: Sendable {
     ) async throws -> BackendSession {
         var configuration = settings.oneShot(clientID: settings.newClientID)
         let wanted = (required + useful).map { subscription($0, settings.topics) }
-        let floods = wanted.filter { isFlood($0.filter, settings.topics) }
-        // What is known of an agent comes before its log, of which it says how its clock is.
-        let steps = floods.map { [$0] } + [wanted.filter { !floods.contains($0) }].filter { !$0.isEmpty }
+        let steps = steps(wanted, settings.topics)
         configuration.subscriptions = steps.first ?? []
         let session: any SessionTransport
         var answers: [SubscriptionResult]
@@ -80,6 +78,13 @@ package final class BackendSession: Sendable {
                         ? "commands and replies need QoS 1, which this broker does not have"
                         : "check the broker's rules for \(settings.name)"))
         }
+    }
+
+    /// What is subscribed to at once, in order.
+    private static func steps(_ wanted: [Subscription], _ topics: Topics) -> [[Subscription]] {
+        let floods = wanted.filter { isFlood($0.filter, topics) }
+        // What is known of an agent comes before its log, of which it says how its clock is.
+        return floods.map { [$0] } + [wanted.filter { !floods.contains($0) }].filter { !$0.isEmpty }
     }
 
     /// Whether the broker keeps a message of each agent for it.
@@ -161,6 +166,20 @@ package final class BackendSession: Sendable {
     ///   task is cancelled.
     package func subscribe(_ filter: String) async throws -> Bool {
         try await results(of: [Self.subscription(filter, topics)]).allSatisfy(\.isGranted)
+    }
+
+    /// Subscribes to filters that the broker may refuse, each when what came for the one before was read.
+    func subscribe(to filters: [String], reading saw: (MQTTMessage) -> Void) async throws {
+        for step in Self.steps(filters.map { Self.subscription($0, topics) }, topics) {
+            let failure = Guarded<(any Error)?>(nil)
+            let answered = alarm {
+                do { _ = try await self.results(of: step) } catch { failure.withLock { $0 = error } }
+                return true
+            }
+            defer { answered.cancel() }
+            while case .message(let message) = try await next() { saw(message) }
+            if let error = failure.withLock(\.self) { throw error }
+        }
     }
 
     private func results(of subscriptions: [Subscription]) async throws -> [SubscriptionResult] {

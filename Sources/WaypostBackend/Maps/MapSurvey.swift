@@ -72,11 +72,13 @@ struct MapSurvey: Sendable {
     ) async throws -> MapSurvey {
         let topics = settings.topics
         return try await BackendSession.with(
-            settings, required: [], useful: filters(of: audience, topics, settings.name), byteLimit: byteLimit
+            settings, required: [], useful: [topics.state(of: audience.agentFilter)], byteLimit: byteLimit
         ) { session in
             var survey = MapSurvey(audience, topics)
             survey.seesMembers = session.connection.subscriptions.first?.isGranted == true
-            let reading = try await session.readAsMuch(within: limit) { message in
+            let reading = try await session.readAsMuch(
+                of: filters(of: audience, topics, settings.name), within: limit
+            ) { message in
                 survey.saw(message)
                 saw(message)
             }
@@ -89,11 +91,12 @@ struct MapSurvey: Sendable {
         }
     }
 
+    /// Beside the states.
     private static func filters(of audience: Audience, _ topics: Topics, _ sender: String) -> [String] {
         let agent = audience.agentFilter
         let own = [
-            topics.state(of: agent), topics.health(of: agent), topics.applied(of: agent),
-            topics.routes(of: agent), topics.contract(of: agent), topics.reply(of: agent, to: sender),
+            topics.health(of: agent), topics.applied(of: agent), topics.routes(of: agent),
+            topics.contract(of: agent), topics.reply(of: agent, to: sender),
         ]
         return switch audience {
         case .agent: own + [topics.map(of: audience)]

@@ -122,14 +122,16 @@ package struct RolloutController: Sendable {
 
     // MARK: The connection
 
-    private func connect() async throws -> BackendSession {
-        let required = [
+    /// Without these it can't be steered.
+    private var required: [String] {
+        [
             topics.map(of: .group(group)), topics.candidate(of: group), topics.rollout(of: group),
             topics.lease(of: group),
         ]
-        let useful = RolloutDirector.filters(of: group, topics).filter { !required.contains($0) }
-        return try await BackendSession.connect(
-            settings, required: required, useful: useful, byteLimit: Self.byteLimit)
+    }
+
+    private func connect() async throws -> BackendSession {
+        try await BackendSession.connect(settings, required: required, byteLimit: Self.byteLimit)
     }
 
     /// Until there is a broker again and all that it keeps was read, or the task is cancelled.
@@ -159,7 +161,8 @@ package struct RolloutController: Sendable {
             if isAudit(message) { entries.append(message.payload) }
             if reader.isKeptState(message) { isPresenceKept = true }
         }
-        try await session.readRetained(saw)
+        let useful = RolloutDirector.filters(of: group, topics).filter { !required.contains($0) }
+        try await session.readRetained(of: useful, saw)
         if entries.isEmpty, director.kept.control?.entry != nil {
             try await reader.subscribeToEachEntry(in: session)
             try await session.readRetained(saw)

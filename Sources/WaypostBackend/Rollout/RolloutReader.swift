@@ -104,11 +104,10 @@ package struct RolloutReader: Sendable {
         var reading = RetainedReading.whole
         let filters = [topics.map(of: .group(group))] + RolloutFleet.filters(topics).dropLast()
         let map = try await BackendSession.with(
-            settings, required: [topics.rollout(of: group)], useful: filters,
-            byteLimit: RolloutController.byteLimit
+            settings, required: [topics.rollout(of: group)], byteLimit: RolloutController.byteLimit
         ) { session in
             var map: RolloutDirector.Document?
-            reading = try await session.readAsMuch(within: .seconds(30)) { message in
+            reading = try await session.readAsMuch(of: filters, within: .seconds(30)) { message in
                 if message.topic == topics.map(of: .group(group)) { map = .init(message.payload) }
                 _ = fleet.saw(message.seen, of: nil, at: 0)
             }

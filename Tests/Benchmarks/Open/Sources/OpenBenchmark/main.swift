@@ -149,6 +149,9 @@ func measureTask() async throws {
     await measure("resolve, placeholder and two query parameters") {
         router.resolve("myapp://orders/42?tab=items&source=push").error == nil
     }
+    await measure("resolve, placeholder and two query parameters, all read") {
+        router.resolve("myapp://orders/42?tab=items&source=push").parameters.path["id"] == "42"
+    }
     await measure("call, two integers") {
         let sum = try? await router.services.call(
             "Calculator", "add(a:b:)", arguments: .positional([2, 40]))

@@ -1,0 +1,59 @@
+import MQTTLink
+import TestSupport
+import Testing
+import Threading
+import WaypostMessages
+
+@testable import WaypostBackend
+
+@Suite struct `What a broker keeps of a fleet` {
+    @Test func `is read while more of it is subscribed to, so that it does not all wait here`() async throws {
+        let broker = try await TestBroker.start()
+        defer { broker.end() }
+        var settings = try BackendConfiguration(broker: broker.url, name: "ops")
+        let topics = settings.topics
+        try await BackendSession.with(settings, required: []) { session in
+            for topic in [topics.state(of: "a1"), topics.contract(of: "a1")] {
+                try await session.publish(MQTTMessage(topic: topic, payload: [0x20], retain: true))
+            }
+        }
+        let isRead = OneShotEvent()
+        settings.makeLink = {
+            PatientLink(MQTTLink(configuration: $0, delegate: $1), with: topics.contract(of: "+"), isRead)
+        }
+        var read: Set<String> = []
+        let survey = try await MapSurvey.read(of: .group("all"), settings, within: .seconds(30)) {
+            if $0.topic == topics.state(of: "a1") { isRead.fire() }
+            read.insert($0.topic)
+        }
+        #expect(survey.seesMembers)
+        #expect(read.isSuperset(of: [topics.state(of: "a1"), topics.contract(of: "a1")]))
+    }
+}
+
+/// Subscribes to a filter only once something has happened.
+private final class PatientLink: MessageLink {
+    private let link: MQTTLink
+    private let filter: String
+    private let event: OneShotEvent
+
+    init(_ link: MQTTLink, with filter: String, _ event: OneShotEvent) {
+        (self.link, self.filter, self.event) = (link, filter, event)
+    }
+
+    func subscribe(
+        _ subscriptions: [Subscription]
+    ) async throws(CancellationError) -> [SubscriptionResult]? {
+        if subscriptions.contains(where: { $0.filter == filter }) { await event.waitUnlessCancelled() }
+        return try await link.subscribe(subscriptions)
+    }
+
+    func start() { link.start() }
+    func publish(_ messages: [OutgoingMessage]) { link.publish(messages) }
+    func unsubscribe(_ filters: [String]) { link.unsubscribe(filters) }
+    func renew(credentials: Credentials?, tls: TLSOptions?) { link.renew(credentials: credentials, tls: tls) }
+    func releaseMemory() { link.releaseMemory() }
+    func stop(after goodbyes: [MQTTMessage], within limit: Duration) async {
+        await link.stop(after: goodbyes, within: limit)
+    }
+}
