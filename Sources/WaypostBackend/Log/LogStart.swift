@@ -1,4 +1,5 @@
 import Threading
+import Waypost
 package import WaypostMessages
 
 /// Where the log begins: so long ago, at a time, see ``WrittenTime`` for its forms, or at an instant of this process.
