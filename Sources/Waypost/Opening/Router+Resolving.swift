@@ -28,7 +28,7 @@ public struct Resolution: Sendable {
     public var interceptors: [String] = []
     /// What was decided about the relocation entries that have a condition or exceptions, in order.
     public var decisions: [RelocationDecision] = []
-    /// The parameters that the destination would see.
+    /// The parameters that the destination would see: found when they are first read, of the routes as they were.
     public var parameters: RouteParameters {
         get { late?.parameters ?? given }
         set { (given, late) = (newValue, nil) }

@@ -8,7 +8,7 @@ package enum HistoryKind: String, CaseIterable, Codable, Sendable {
     case weak
     /// Several agents, and backends that send them maps and roll them out.
     case fleet
-    /// Twenty agents, and an hour in which as much happens.
+    /// The same with twenty agents for an hour, and a deed every minute and a half.
     case hour
 
     package static var names: String { allCases.map(\.rawValue).joined(separator: "|") }
