@@ -62,6 +62,9 @@ package protocol Scheduler: AnyObject, Sendable {
     }
     #endif
 
+    /// Whether the system decides, so that this process is one program, and not a world of many.
+    package static var isOfSystem: Bool { scheduler == nil }
+
     /// A lock is taken after this.
     @usableFromInline static func willLock() {
         scheduler?.pass()

@@ -20,10 +20,12 @@ extension Agent {
     }
 
     func publishHealth() {
-        let checks = currentChecks
-        logChanges(checks)
-        _ = healthHistory.takeNews(checks)
-        outbox.publish(topics.health(of: configuration.agent)) { health.encoded(within: maximumPayload) }
+        outbox.publish(topics.health(of: configuration.agent)) {
+            let health = health
+            logChanges(health.checks)
+            _ = healthHistory.takeNews(health.checks)
+            return health.encoded(within: maximumPayload)
+        }
     }
 
     /// Publishes the routes and the contract, and then the map in force: who has read that finds the others as they are.
@@ -214,6 +216,7 @@ extension Agent {
     ///
     /// The agent does so at least every 10 s; an exporter that is read in between calls it before.
     public func updateMetrics() {
+        guard metrics.isRead else { return }
         let (link, now, applied) = (status.current, clock.wall(), maps.applied)
         let ids = ledger.shares
         metrics.bring(

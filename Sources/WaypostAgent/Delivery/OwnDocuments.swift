@@ -19,7 +19,7 @@ struct OwnDocuments: Sendable {
     /// The agent published a version of a document.
     mutating func published(_ payload: [UInt8], on topic: String) {
         defer { assert(isConsistent) }
-        published[topic, default: []].append(payload.hashValue)
+        published[topic, default: []].append(Self.hash(of: payload))
         if let count = published[topic]?.count, count > Self.versions { published[topic]?.removeFirst() }
     }
 
@@ -32,9 +32,16 @@ struct OwnDocuments: Sendable {
     mutating func came(_ payload: [UInt8], on topic: String, hasEchoes: Bool, at now: Int64) -> Int64? {
         defer { assert(isConsistent) }
         guard let known = published[topic]?.suffix(hasEchoes ? Self.versions : 1),
-            !known.contains(payload.hashValue), isDue.insert(topic).inserted
+            !known.contains(Self.hash(of: payload)), isDue.insert(topic).inserted
         else { return nil }
         return wishes.time(of: topic, at: now)
+    }
+
+    // An array hashes byte by byte.
+    private static func hash(of payload: [UInt8]) -> Int {
+        var hasher = Hasher()
+        payload.withUnsafeBytes { hasher.combine(bytes: $0) }
+        return hasher.finalize()
     }
 
     /// It is published again now.

@@ -50,6 +50,8 @@ package final class AgentMetrics: Sendable {
     private let eventsDropped: Counter
     /// Gauges by name, and by the value of their label, or none: some come and go.
     private let gauges = Guarded<[String: [String?: Gauge]]>([:])
+    /// Whether the process has a backend for metrics.
+    let isRead = !(MetricsSystem.factory is NOOPMetricsHandler)
     private let agent: String
     private let last = Guarded(Totals())
 

@@ -1,4 +1,5 @@
 import CMemory
+import Threading
 
 /// Says when memory that nothing uses any more goes back to the system.
 ///
@@ -35,9 +36,9 @@ struct SpareMemory {
     /// Gives back to the system what the allocator has to spare, and the code that only the start or much work needed.
     static func release() {
         releaseHeap()
-        waypost_release_program()
+        if Scheduling.isOfSystem { waypost_release_program() }
     }
 
     /// Gives back to the system what the allocator has to spare.
-    static func releaseHeap() { waypost_release_heap() }
+    static func releaseHeap() { if Scheduling.isOfSystem { waypost_release_heap() } }
 }

@@ -11,7 +11,7 @@ struct FleetInbox: Sendable {
 
     private let topics: Topics
     private var shares = ReadingShares()
-    private var roster: Roster
+    private(set) var roster: Roster
     private var deduplicator = EventDeduplicator()
     private var reports = SeenReports()
 

@@ -207,7 +207,8 @@ struct BrokerModel {
     /// Time has gone on: wills come, sessions end.
     mutating func passed(to time: Int64) {
         now = max(now, time)
-        for client in sessions.keys.sorted() {
+        let due = sessions.filter { min($0.value.willDue ?? .max, $0.value.ends ?? .max) <= now }
+        for client in due.keys.sorted() {
             if let due = sessions[client]?.willDue, due <= now { publishWill(of: client) }
             if let end = sessions[client]?.ends, end <= now { sessions[client] = nil }
         }
@@ -282,15 +283,18 @@ struct BrokerModel {
 
     private mutating func publish(_ message: Message, from client: Client) {
         if message.retain { retained[message.topic] = message.payload.isEmpty ? nil : message }
-        for (other, session) in sessions.sorted(by: { $0.key < $1.key }) {
-            let filters = session.filters.filter {
-                Self.matches(message.topic, $0.key) && !($0.value.noLocal && other == client)
+        let receivers = message.topic.withCString { topic in
+            sessions.compactMap { other, session in
+                let filters = session.filters.lazy.filter { text, filter in
+                    Self.matches(topic, text) && !(filter.noLocal && other == client)
+                }
+                return filters.isEmpty ? nil : (client: other, session: session, filters: Array(filters))
             }
-            guard let highest = filters.map(\.value.qos).max(), traits.mayRead(other, message.topic) else {
-                continue
-            }
+        }
+        for (other, session, filters) in receivers.sorted(by: { $0.client < $1.client })
+        where traits.mayRead(other, message.topic) {
             var copies = filters.sorted { Self.precedes($0.key, $1.key) }.map(\.value)
-            if !traits.copiesForEachFilter { copies = [Filter(qos: highest)] }
+            if !traits.copiesForEachFilter { copies = [Filter(qos: copies.map(\.qos).max() ?? 0)] }
             // To a client of 3.1.1 only the first one that is found, and that it gets.
             if !session.isConnected { copies.removeAll { min($0.qos, message.qos) == 0 } }
             for filter in copies.prefix(session.connect.speaks5 ? .max : 1) {
@@ -337,7 +341,12 @@ struct BrokerModel {
 
     /// Whether a filter matches a topic (MQTT 5.0, 4.7).
     static func matches(_ topic: String, _ filter: String) -> Bool {
-        waypost_topic_matches(topic, filter) != 0
+        topic.withCString { matches($0, filter) }
+    }
+
+    // Not handed over as strings: each would be copied, and that takes longer than to look at it.
+    private static func matches(_ topic: UnsafePointer<CChar>, _ filter: String) -> Bool {
+        filter.withCString { waypost_topic_matches(topic, $0) != 0 }
     }
 
     /// The order in which filters are found in a tree of levels: one that is named before `+`, and that before `#`.

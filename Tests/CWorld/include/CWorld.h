@@ -1,5 +1,6 @@
 #pragma once
 
+#include "turns.h"
 #include "world_disk.h"
 
 /// Hands each job for the threads that all tasks share to `enqueue`, from the thread on which that is asked for.

@@ -69,7 +69,6 @@ struct FleetTruth {
     private(set) var control: RolloutControl?
     /// The markers of maps that fail where they are opened.
     private var bad: Set<String> = []
-    private var roster = Roster(topics: topics)
     /// What a console that sees all of it shows.
     private var console = (inbox: FleetInbox(topics: topics), state: FleetState(began: 0))
     /// The last delivery that was taken: what was before it may come again.
@@ -310,8 +309,7 @@ struct FleetTruth {
     private mutating func heard(
         _ content: OutboundTopic, of name: String, _ message: BrokerModel.Message
     ) throws {
-        let seen = SeenMessage(topic: message.topic, payload: message.payload, isRetained: message.retain)
-        guard let json = seen.json else { return }
+        guard let json = try? JSONValue(parsing: message.payload, limits: .shown) else { return }
         switch content {
         case .state: try heard(state: json, of: name)
         case .health:
@@ -320,7 +318,6 @@ struct FleetTruth {
         case .applied: try heard(applied: try AppliedMap(json), of: name)
         default: return
         }
-        roster.saw(seen, now: WallClock.now())
         let shown = MQTTMessage(
             topic: message.topic, payload: message.payload, qos: .atLeastOnce, retain: message.retain)
         for news in console.inbox.read(shown, now: WallClock.now()) {
@@ -370,7 +367,9 @@ struct FleetTruth {
 
     /// What a list of agents shows is what was true last.
     private func checkRoster(_ name: String) throws(Breach) {
-        guard let seen = agents[name], let shown = roster.members[name]?.isOnline, seen.epoch > 0 else {
+        guard let seen = agents[name], let shown = console.inbox.roster.members[name]?.isOnline,
+            seen.epoch > 0
+        else {
             return
         }
         let isOnline = seen.isOnline || seen.healthEpoch > seen.epoch

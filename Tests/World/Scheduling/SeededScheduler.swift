@@ -5,9 +5,9 @@ import Threading
 
 /// Lets one thread run at a time, as a ``Schedule`` decides.
 ///
-/// The threads are real ones, so all code runs as it is, with its stack and what the runtime keeps for each thread. Nobody
-/// waits for a lock: who has one keeps the turn. `Sendable`, because only the thread that has the turn looks at anything,
-/// and turns go from one to the other by semaphores.
+/// The threads are real ones, so all code runs as it is, with its stack and what the runtime keeps for each thread
+/// (`turns.c`). Nobody waits for a lock: who has one keeps the turn. `Sendable`, because only the thread that has the turn
+/// looks at anything.
 package final class SeededScheduler: Scheduler, @unchecked Sendable {
     /// How a history ended.
     package enum Ending: Sendable, Equatable {
@@ -45,7 +45,8 @@ package final class SeededScheduler: Scheduler, @unchecked Sendable {
     private let showsNotes: Bool
     /// How often the running thread keeps the turn.
     private var holds = 0
-    private var turns: [Int: Semaphore] = [:]
+    /// That of each thread, by its number; nil where it has ended.
+    private var turns: [OpaquePointer?] = [nil]
     private var ending: Ending?
     /// When it came to rest; what is looked at behind that does not count.
     private var lastedUntil: UInt64?
@@ -79,7 +80,7 @@ package final class SeededScheduler: Scheduler, @unchecked Sendable {
             self.end(.done)
         }
         precondition(failure == nil, "no thread")
-        if case .of(let first) = schedule.ended() { turns[first]?.post() }
+        if case .of(let first) = schedule.ended() { world_turn_begin(turns[first]) }
         var seen: UInt64 = 0
         while !over.wait(seconds: patience) {
             let now = progress.load(ordering: .relaxed)
@@ -168,10 +169,10 @@ package final class SeededScheduler: Scheduler, @unchecked Sendable {
         guard schedule.steps < stepLimit else { end(.endless) }
         guard schedule.steps < crashStep else { crash() }
         guard next != number else { return }
+        guard isLast else { return world_turn_give(turns[number], turns[next]) }
         let own = turns[number]
-        if isLast { turns[number] = nil }
-        turns[next]?.post()
-        if !isLast { own?.wait() }
+        turns[number] = nil
+        world_turn_give_last(own, turns[next])
     }
 
     package func pass() {
@@ -188,14 +189,22 @@ package final class SeededScheduler: Scheduler, @unchecked Sendable {
         named name: String, _ body: @escaping @Sendable () -> Void
     ) -> @Sendable () -> Void {
         let number = schedule.began(name)
-        let (turn, job) = (Semaphore(), Job(body))
-        turns[number] = turn
+        precondition(number == turns.count, "threads are numbered in their order")
+        // Safe because only this thread frees it, when nothing gives it a turn any more.
+        nonisolated(unsafe) let turn = world_turn_new()
+        turns.append(turn)
+        let job = Unmanaged.passRetained(Job(body, self))
         return {
-            turn.wait()
-            job.run()
-            let number = self.schedule.running
-            self.take(self.schedule.ended(), from: number, isLast: true)
+            world_turn_take(
+                turn, { Unmanaged<Job>.fromOpaque($0!).takeUnretainedValue().run() }, job.toOpaque())
+            job.release()
+            world_turn_free(turn)
         }
+    }
+
+    fileprivate func endThread() {
+        let number = schedule.running
+        take(schedule.ended(), from: number, isLast: true)
     }
 
     package func wait(for condition: ObjectIdentifier, until time: UInt64) -> Bool {
@@ -222,21 +231,28 @@ package final class SeededScheduler: Scheduler, @unchecked Sendable {
 }
 
 /// What a thread runs once.
-///
-/// It is freed while it still has the turn, for what that frees may take locks.
 private final class Job: @unchecked Sendable {
     private var body: (@Sendable () -> Void)?
+    private let scheduler: SeededScheduler
 
-    init(_ body: @escaping @Sendable () -> Void) { self.body = body }
+    init(_ body: @escaping @Sendable () -> Void, _ scheduler: SeededScheduler) {
+        (self.body, self.scheduler) = (body, scheduler)
+    }
 
-    @inline(never)
     func run() {
+        runBody()
+        scheduler.endThread()
+    }
+
+    /// Frees it while its thread still has the turn, for what that frees may take locks.
+    @inline(never)
+    private func runBody() {
         body?()
         body = nil
     }
 }
 
-/// Of the system, for the world's own waits are no part of the world.
+/// Of the system, for who waits from outside of the world.
 ///
 /// `Sendable`, as its address never changes.
 private final class Semaphore: @unchecked Sendable {
@@ -250,8 +266,6 @@ private final class Semaphore: @unchecked Sendable {
     }
 
     func post() { sem_post(semaphore) }
-
-    func wait() { while sem_wait(semaphore) != 0 {} }
 
     /// False when that time is over.
     func wait(seconds: Int) -> Bool {

@@ -6,8 +6,10 @@ import Testing
 @Suite(.aFewAtATime, .timeLimit(.minutes(20)))
 struct SameSeedTests {
     /// What one history came to: its digest, and how many steps and turns it had.
-    private func history(_ kind: String, _ seed: UInt64) async throws -> String {
-        let ending = try await Tool.run(WorldTool.program, [kind, "\(seed)"], hasErrors: true)
+    private func history(_ kind: String, _ seed: UInt64, with variables: [String] = []) async throws -> String
+    {
+        let words = variables + [WorldTool.program, kind, "\(seed)"]
+        let ending = try await Tool.run("env", words, hasErrors: true)
         #expect(ending.status == 0, "\(ending.output)")
         return ending.output
     }
@@ -16,6 +18,8 @@ struct SameSeedTests {
     func `a seed is one history, in each process`(kind: String, times: Int) async throws {
         let first = try await history(kind, 7)
         for _ in 2...times { #expect(try await history(kind, 7) == first) }
+        // And the same where the system gives its threads their turns.
+        #expect(try await history(kind, 7, with: ["WORLD_TURNS_BY_KERNEL=1"]) == first)
     }
 
     @Test func `without its durability an agent breaks its laws, and that is seen`() async throws {
