@@ -16,19 +16,21 @@ def say(text):
 
 
 class Agent:
-    """`waypost agent` as a process, with the demo's ledger."""
+    """`waypost agent` as a process, with the demo's ledger; `words` are options, each with its value, and
+    `below` the program that starts it, with its own."""
 
-    def __init__(self, name, urls, folder, program, *words):
+    def __init__(self, name, urls, folder, program, *words, below=()):
         self.name, self.program = name, program
         self.state = folder / name
         self.log = folder / f"{name}.log"
         brokers = [word for url in urls for word in ("--broker", url)]
+        options = {"--keepalive": "10", "--intake-rate": "0", "--sender-share": "100", "--dedupe-keys": "1000000",
+                   "--handler-deadline": "60"} | dict(zip(words[::2], words[1::2]))
         with self.log.open("wb") as log:
             self.process = subprocess.Popen(
                 [
-                    program, "agent", "--agent", name, "--demo", "--state", str(self.state), *brokers,
-                    "--keepalive", "10", "--intake-rate", "0", "--sender-share", "100",
-                    "--dedupe-keys", "1000000", "--handler-deadline", "60", *words,
+                    *below, program, "agent", "--agent", name, "--demo", "--state", str(self.state), *brokers,
+                    *(word for option in options.items() for word in option),
                 ], stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True)
 
     @property
