@@ -48,10 +48,10 @@ class Samples:
         ]
 
 
-def bench(program, url, *words, environment=None):
+def bench(program, agent, url, *words, environment=None):
     """`waypost bench`, which goes on."""
     return subprocess.Popen(
-        [program, "bench", "--agent", "k1", "--broker", url, "--json", *words], stdin=subprocess.DEVNULL,
+        [program, "bench", "--agent", agent, "--broker", url, "--json", *words], stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE, text=True, env=environment)
 
 
@@ -68,11 +68,13 @@ def ending(sender, what):
 
 
 def commands(given, nodes, url):
-    agent = Agent("k1", [url], nodes.folder, given.program, "--dedupe-keys", "10000000")
+    # All of these commands came within the time for which an agent remembers them.
+    agent = Agent(
+        "k1", [url], nodes.folder, given.program, "--dedupe-keys", f"{10 * given.count}", "--store-bytes", f"{8 << 30}")
     try:
         cluster.wait_for("k1 to be online", agent.is_online, every=0.5)
         samples = Samples(agent.process.pid)
-        sender = bench(given.program, url, "--count", f"{given.count}", "--service", "CalculatorService", "--method", "add",
+        sender = bench(given.program, "k1", url, "--count", f"{given.count}", "--service", "CalculatorService", "--method", "add",
                        "--args", "[2,40]")
         for second in itertools.count():
             samples.take()
@@ -90,9 +92,9 @@ def commands(given, nodes, url):
 
 def day(given, nodes, url):
     faster = ("faketime", "-m", "-f", f"+0 x{given.speed}")
-    agent = Agent("k1", [url], nodes.folder, given.program, "--keepalive", "600", below=faster)
+    agent = Agent("k2", [url], nodes.folder, given.program, "--keepalive", "600", below=faster)
     try:
-        cluster.wait_for("k1 to be online", agent.is_online, every=0.5)
+        cluster.wait_for("k2 to be online", agent.is_online, every=0.5)
         wrapper = agent.process.pid
         process = int(pathlib.Path(f"/proc/{wrapper}/task/{wrapper}/children").read_text())
         # Who sends has the same clock: what is in its memory, the environment names.
@@ -100,7 +102,9 @@ def day(given, nodes, url):
         same = dict(word.split("=", 1) for word in words if word)
         samples = Samples(process)
         began = time.monotonic()
-        sender = bench(given.program, url, "--rate", f"{1 / 60:.4f}", "--duration", f"{given.hours * 3_600}", environment=same)
+        sender = bench(
+            given.program, "k2", url, "--rate", f"{1 / 60:.4f}", "--duration", f"{given.hours * 3_600}", "--wait", "10m",
+            environment=same)
         while sender.poll() is None:
             samples.take()
             time.sleep(1)
