@@ -18,7 +18,7 @@ public struct AgentGroups: Sendable, Hashable {
     /// Whether the agent has said that it is in force.
     public package(set) var isApplied = false
 
-    package init(agent: String) { self.agent = agent }
+    init(agent: String) { self.agent = agent }
 }
 
 extension AgentGroups {

@@ -20,7 +20,7 @@ package struct WrittenTime {
     package typealias Zone = LocalZone.Offset
 
     /// The zone of this machine.
-    package static let local: Zone = LocalZone.system
+    static let local: Zone = LocalZone.system
 
     /// What is written of the day.
     private enum Day {

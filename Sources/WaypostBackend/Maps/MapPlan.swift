@@ -1,5 +1,5 @@
 public import Waypost
-package import WaypostMessages
+import WaypostMessages
 
 /// What is known before a document is sent: who would take it, what it would change there, and what it replaces at the
 /// broker.
@@ -22,7 +22,7 @@ public struct MapPlan: Sendable {
         public let reason: String
     }
 
-    package let audience: Audience
+    let audience: Audience
     /// The agents that would take it, by name, as far as they are known.
     public internal(set) var members: [String] = []
     /// Those of them of which it is not known what would change, and why.
