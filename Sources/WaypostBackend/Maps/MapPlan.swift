@@ -23,20 +23,20 @@ public struct MapPlan: Sendable {
     }
 
     let audience: Audience
+    /// The document; of a patch for a group the whole map that comes of it.
+    public let relocation: Relocation
     /// The agents that would take it, by name, as far as they are known.
     public internal(set) var members: [String] = []
     /// Those of them of which it is not known what would change, and why.
     public internal(set) var unknowns: [Unknown] = []
-    /// Their names.
-    public var unknown: [String] { unknowns.flatMap(\.agents).sorted() }
-    /// What speaks against sending it: see `relocate(_:deadline:allowing:)`.
+    /// What speaks against sending it, that there is no such agent or group among it.
     public internal(set) var objections: [MapObjection] = []
     /// What would change, each for agents with the same routes and maps.
     public internal(set) var diffs: [MapDiff] = []
     /// The retained document that would be replaced; nil for a patch, and when there is none.
     public internal(set) var retained: Retained?
-    /// Names of agents or groups that are like the one that no agent has.
-    package internal(set) var nearest: [String] = []
+    /// Names of agents or groups that are like the one that no agent has; empty when one has it.
+    public internal(set) var nearest: [String] = []
     /// Whether the document is retained and has no revision, so that it replaces everything whenever it comes.
     package internal(set) var hasNoRevision = false
 
@@ -65,8 +65,12 @@ public struct MapPlan: Sendable {
 
     var retainedRemovals = 0
 
+    init(_ relocation: Relocation, for audience: Audience) {
+        (self.relocation, self.audience) = (relocation, audience)
+    }
+
     /// The entries that would have no effect at any agent whose routes are known.
-    public var inactiveEverywhere: [MapDiff.Inactive] { MapDiff.inactiveEverywhere(diffs) }
+    var inactiveEverywhere: [MapDiff.Inactive] { MapDiff.inactiveEverywhere(diffs) }
 
     /// Whether an agent would refuse it.
     public var isRefused: Bool { diffs.contains { $0.refusal != nil } }

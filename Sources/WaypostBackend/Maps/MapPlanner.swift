@@ -20,12 +20,12 @@ struct MapPlanner {
     func plan(_ relocation: Relocation) async throws -> MapPlan {
         let survey = try await MapSurvey.read(
             of: audience, settings, within: Self.limit, byteLimit: BackendSession.fleetByteLimit)
-        var plan = MapPlan(audience: audience)
+        var plan = MapPlan(relocation, for: audience)
         plan.seesMembers = survey.seesMembers
         plan.unread = survey.notices
         plan.members = survey.members
         if plan.members.isEmpty, plan.seesMembers, plan.unread.isEmpty { plan.nearest = try await nearest() }
-        plan.fill(relocation, survey)
+        plan.fill(survey)
         return plan
     }
 
@@ -40,7 +40,7 @@ struct MapPlanner {
 }
 
 extension MapPlan {
-    fileprivate mutating func fill(_ relocation: Relocation, _ survey: MapSurvey) {
+    fileprivate mutating func fill(_ survey: MapSurvey) {
         let isPatch = relocation.kind == .patch
         guard let document = relocation.document else { return }
         hasNoRevision = !isPatch && document.revision == nil

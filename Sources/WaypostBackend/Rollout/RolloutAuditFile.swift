@@ -17,7 +17,7 @@ package struct RolloutAuditFile: Sendable {
     /// An entry that is not in the file, because another one is in its place.
     private var conflict: BackendError?
     /// The entries that were in the file at first, as they were written.
-    package private(set) var payloads: [[UInt8]] = []
+    private(set) var payloads: [[UInt8]] = []
 
     /// Opens a file, and makes it where there is none.
     ///
@@ -180,4 +180,14 @@ package struct RolloutAuditFile: Sendable {
 extension RolloutHistory {
     /// The entries of a file, an entry a line, to which another process may be adding one just now.
     package init(file bytes: [UInt8]) { self.init(RolloutAuditFile.lines(of: bytes).whole) }
+}
+
+extension RolloutOptions {
+    /// The file of the audit, opened; nil when none is named.
+    ///
+    /// - Throws: ``BackendError`` of kind `invalid` when it can't be used.
+    func audit() throws(BackendError) -> RolloutAuditFile? {
+        guard let auditFile else { return nil }
+        return try RolloutAuditFile(auditFile)
+    }
 }

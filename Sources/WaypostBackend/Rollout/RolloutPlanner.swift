@@ -42,7 +42,8 @@ package struct RolloutPlanner {
         guard relocation.kind == .map, let candidate = RolloutDirector.Document(relocation.payload) else {
             throw BackendError(.invalid, "a roll-out needs a whole map with a rev")
         }
-        var plan = RolloutPlan(group: group)
+        var plan = RolloutPlan(
+            RolloutPlan.Subject(id: id, relocation: relocation, options: options, lost: lost), group: group)
         var fleet = RolloutFleet(group: group, salt: id, topics: topics)
         let reader = RolloutReader(settings, group: group)
         var kept = try await reader.kept()

@@ -254,24 +254,13 @@ extension RolloutDirector.Kept {
         return map != nil && lease == nil && base?.id.digest == map?.digest ? nil : control
     }
 
-    /// What the controller says, as long as it speaks of the same document; else what the document alone says.
-    package func status(of group: String) -> RolloutStatus? {
-        guard let control else { return nil }
-        let plain = RolloutStatus(control, group: group)
-        guard let lease, let full = statusOfLease, full.id == control.id else { return plain }
-        var status = full
-        (status.state, status.stage, status.author, status.why, status.changed) = (
-            plain.state, plain.stage, plain.author, plain.why, plain.changed
-        )
-        status.holder = lease.holder
-        return status
+    func status(of group: String) -> RolloutStatus? {
+        control.map { RolloutStatus($0, lease, of: group) }
     }
-
-    private var statusOfLease: RolloutStatus? { lease?.status.flatMap { try? RolloutStatus($0) } }
 
     /// Whether the controller has changed the roll-out and has not said yet how it stands.
     fileprivate var isAheadOfLease: Bool {
-        guard let control, let said = statusOfLease, said.id == control.id else { return false }
+        guard let control, let said = lease?.rolloutStatus, said.id == control.id else { return false }
         return said.changed < control.at
     }
 }

@@ -59,7 +59,8 @@ extension MapPlan {
     var pageJSON: JSONValue {
         [
             "members": .array(members.prefix(1_000).map(JSONValue.string)),
-            "memberCount": .int(Int64(members.count)), "silent": .array(unknown.map(JSONValue.string)),
+            "memberCount": .int(Int64(members.count)),
+            "silent": .array(unknowns.flatMap(\.agents).sorted().map(JSONValue.string)),
             "offline": [], "replaces": .init(retained.map { $0.revision ?? 0 }),
             "disappearing": .int(Int64(disappearing)), "refused": .bool(isRefused),
             "diffs": .array(diffs.map(\.pageJSON)), "objections": .array(objections.map(\.json)),
