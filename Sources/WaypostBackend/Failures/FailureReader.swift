@@ -79,7 +79,7 @@ package struct FailureReader {
                     each(
                         Found(
                             agent: answer.agent, report: report, json: json,
-                            clockError: ClockOffset.error(of: answer)))
+                            clockError: answer.clockAhead.milliseconds))
                 }
                 gaps.damaged += min(max(0, result["damaged"]?.boundedInt ?? 0), 1_000)
                 guard let further = result["next"]?.boundedInt, further < page.before else { return nil }
