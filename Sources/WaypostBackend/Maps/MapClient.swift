@@ -5,7 +5,7 @@ package import WaypostMessages
 /// The maps of one agent, or of the members of a group: what is in force, what was, and what is sent.
 package struct MapClient: Sendable {
     package let settings: BackendConfiguration
-    package let audience: Audience
+    let audience: Audience
     private let wait: ReplyWait
 
     /// - Parameter settings: Their signer signs what is asked and sent.

@@ -1,4 +1,4 @@
-public import Waypost
+import Waypost
 import WaypostMessages
 
 /// What is known before a document is sent: who would take it, what it would change there, and what it replaces at the
@@ -10,8 +10,6 @@ public struct MapPlan: Sendable {
         public let revision: Int64?
         /// SHA-256 of the document, as `sha256:` and 64 hex digits.
         public let digest: String
-        /// Nil when it can't be read, for instance because it is encrypted.
-        public let entries: [RelocationEntry]?
     }
 
     /// Agents of which it is not known what would change.
@@ -71,7 +69,4 @@ public struct MapPlan: Sendable {
 
     /// The entries that would have no effect at any agent whose routes are known.
     var inactiveEverywhere: [MapDiff.Inactive] { MapDiff.inactiveEverywhere(diffs) }
-
-    /// Whether an agent would refuse it.
-    public var isRefused: Bool { diffs.contains { $0.refusal != nil } }
 }

@@ -48,7 +48,7 @@ extension MapPlan {
             let known = Relocation(document: kept, .map)
             if known.digest != relocation.digest {
                 let old = known.document
-                retained = Retained(revision: old?.revision, digest: known.digest, entries: old?.entries)
+                retained = Retained(revision: old?.revision, digest: known.digest)
                 retainedRemovals =
                     old.map { RelocationChanges(from: $0.entries, to: document.entries).removed } ?? 0
             }

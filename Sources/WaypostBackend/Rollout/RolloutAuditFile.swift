@@ -1,6 +1,6 @@
 import Glibc
 import Waypost
-import WaypostFleet
+public import WaypostFleet
 import WaypostMessages
 
 /// The audit of a group's roll-outs in a file of the operator's, an entry a line: the broker keeps the last 64 only, and
@@ -8,7 +8,7 @@ import WaypostMessages
 ///
 /// An entry is on the disk when it was appended. What the broker keeps and the file lacks is appended first, so that a
 /// controller that was killed leaves no gap.
-package struct RolloutAuditFile: Sendable {
+struct RolloutAuditFile: Sendable {
     private let path: String
     /// The digests of the entries in the file, by number.
     private var digests: [Int64: String] = [:]
@@ -22,7 +22,7 @@ package struct RolloutAuditFile: Sendable {
     /// Opens a file, and makes it where there is none.
     ///
     /// - Throws: ``BackendError`` of kind `invalid` when it can't be used, or has anything but entries.
-    package init(_ path: String) throws(BackendError) {
+    init(_ path: String) throws(BackendError) {
         self.path = path
         let file = try Self.opened(path, O_RDWR | O_CREAT)
         defer { close(file) }
@@ -178,8 +178,10 @@ package struct RolloutAuditFile: Sendable {
 }
 
 extension RolloutHistory {
-    /// The entries of a file, an entry a line, to which another process may be adding one just now.
-    package init(file bytes: [UInt8]) { self.init(RolloutAuditFile.lines(of: bytes).whole) }
+    /// The audit that ``RolloutOptions/auditFile`` names, an entry a line, checked as the broker's is.
+    ///
+    /// Another process may be adding an entry just now.
+    public init(file bytes: [UInt8]) { self.init(RolloutAuditFile.lines(of: bytes).whole) }
 }
 
 extension RolloutOptions {

@@ -50,17 +50,17 @@ package struct RolloutDirector: Sendable {
     }
 
     /// What the broker keeps of the group, as far as it was seen.
-    package struct Kept: Sendable {
-        package var base: Document?
+    struct Kept: Sendable {
+        var base: Document?
         var candidate: Document?
-        package var control: RolloutControl?
-        package var lease: RolloutLease?
+        var control: RolloutControl?
+        var lease: RolloutLease?
         /// The bytes of the control document.
         var controlPayload: [UInt8] = []
         /// The agents that want a map, while what the broker keeps is being read.
         var wishing: Set<String> = []
 
-        package init() {}
+        init() {}
     }
 
     /// The group's topics, which each message is compared with.
@@ -444,7 +444,7 @@ package struct RolloutDirector: Sendable {
         guard let base = kept.base, base.id.digest != map.id.digest else { return nil }
         return RetainedMap.objection(
             to: map.id.revision,
-            over: MapPlan.Retained(revision: base.id.revision, digest: base.id.digest, entries: nil),
+            over: MapPlan.Retained(revision: base.id.revision, digest: base.id.digest),
             of: .group(group))
     }
 

@@ -62,7 +62,7 @@ extension MapPlan {
             "memberCount": .int(Int64(members.count)),
             "silent": .array(unknowns.flatMap(\.agents).sorted().map(JSONValue.string)),
             "offline": [], "replaces": .init(retained.map { $0.revision ?? 0 }),
-            "disappearing": .int(Int64(disappearing)), "refused": .bool(isRefused),
+            "disappearing": .int(Int64(disappearing)), "refused": .bool(diffs.contains { $0.refusal != nil }),
             "diffs": .array(diffs.map(\.pageJSON)), "objections": .array(objections.map(\.json)),
         ]
     }
