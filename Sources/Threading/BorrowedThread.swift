@@ -4,16 +4,16 @@ import Glibc
 /// How long a pool borrows a thread.
 package struct BorrowingTimes: Sendable {
     /// How long the thread runs what it started; what is left then goes to the pool.
-    package var turn = Duration.milliseconds(5)
+    var turn = Duration.milliseconds(5)
     /// How often the pool checks whether the thread is blocked; it adopts one that is blocked at two checks in a row.
-    package var interval = Duration.milliseconds(10)
+    var interval = Duration.milliseconds(10)
     /// How long no thread is borrowed after one that blocked: twice as long each time when that happens in quick
     /// succession.
     ///
     /// A handler that always blocks costs a thread now and then only; one commit that took long, nearly nothing.
-    package var pauses = Duration.milliseconds(20)...Duration.seconds(10)
+    var pauses = Duration.milliseconds(20)...Duration.seconds(10)
 
-    package init() {}
+    init() {}
 
     init(turn: Duration, interval: Duration, pauses: ClosedRange<Duration>) {
         (self.turn, self.interval, self.pauses) = (turn, interval, pauses)

@@ -77,7 +77,7 @@ struct MapVerdictTests {
             }
 
             let map = try relocation(one.map)
-            let plan = try await group.diff(map)
+            let plan = try await group.plan(map)
             #expect(
                 Set(plan.objections.map(\.kind)).subtracting([.loss]) == one.objections, "\(plan.objections)")
             let stages = try await group.planRollout(map, id: "r-1")

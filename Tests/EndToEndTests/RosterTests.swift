@@ -194,7 +194,8 @@ struct RosterTests {
     }
 
     @Test func `who needs attention comes first, and nobody who is gone is green`() throws {
-        let lines = troubled.table(Style(isOn: false), now: Self.now).map(\.text)
+        let lines = AgentTable(troubled.summaries(now: Self.now), now: Self.now).lines(Style(isOn: false))
+            .map(\.text)
         #expect(
             lines == [
                 "AGENT      STATE      SINCE      HEALTH  AS OF      MAP                VERSION  MQTT  PROBLEM",
@@ -211,14 +212,16 @@ struct RosterTests {
 
     @Test(arguments: [60, 100, 160])
     func `the table fits the terminal, with the problem in it`(columns: Int) throws {
-        let lines = troubled.table(Style(isOn: false), now: Self.now, isWide: true, within: columns).map(
+        let lines = AgentTable(troubled.summaries(now: Self.now), now: Self.now, isWide: true).lines(
+            Style(isOn: false), within: columns
+        ).map(
             \.text)
         #expect(lines.allSatisfy { $0.columns <= columns }, "\(lines)")
         #expect(lines[0].hasPrefix("AGENT") && lines[0].hasSuffix("PROBLEM"))
         #expect(lines[2].contains("store: disk full"))
         #expect(lines[0].contains("BROKER") == (columns == 160))
-        let wrapped = troubled.table(
-            Style(isOn: false), now: Self.now, within: columns, wraps: true
+        let wrapped = AgentTable(troubled.summaries(now: Self.now), now: Self.now).lines(
+            Style(isOn: false), within: columns, wraps: true
         ).map(\.text).joined(separator: " ").split(separator: " ")
         #expect(["CHAIN:", "circle"].allSatisfy { word in wrapped.contains { $0 == word } })
     }

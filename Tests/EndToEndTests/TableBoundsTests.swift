@@ -87,7 +87,7 @@ struct TableBoundsTests {
             let state = #"{"state":"online","epoch":1,"why":"birth","version":"\#(version)"}"#
             roster.saw(MQTTMessage(topic: "waypost/v1/k\(number)/state", payload: Array(state.utf8)))
         }
-        let rows = roster.rows(now: 0, isWide: true)
+        let rows = AgentTable(roster.summaries(now: 0), now: 0, isWide: true).rows()
         #expect(rows.filter { $0.agent != "k7" }.allSatisfy { $0.lines.joined().count < 250 })
         #expect(rows.contains { $0.agent == "k7" && $0.lines[0].contains("vvvvv…") })
     }

@@ -138,7 +138,7 @@ struct `Snippets on backends` {
     func rollOut(_ map: Relocation, to lobby: GroupClient, _ options: RolloutOptions) async throws -> String {
         let plan = try await lobby.planRollout(map, id: "r-7", options)
         guard plan.isClear else { return "not begun: \(plan.faults)" }
-        let outcome = try await lobby.rollOut(map, id: "r-7", options, because: "the new shop") { status in
+        let outcome = try await lobby.rollOut(plan, because: "the new shop") { status in
             logger.info("\(status.onNext) of \(status.online) agents have it")
         }
         switch outcome {

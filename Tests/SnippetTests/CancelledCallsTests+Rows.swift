@@ -161,6 +161,9 @@ extension CancelledCallsTests {
                 let command = try backend.agent("k1").seal(.ping)
                 try await backend.send(command, keptIn: SealedCommandStore(folder: folder))
             },
+            .asks("Backend.func relocate(") {
+                try await $0.relocate($0.agent("k1").plan(map()), deadline: .seconds(3_600))
+            },
             .reads("Backend.func run(") { backend in
                 try await Backend(backend.settings).run()
                 // A service that has stopped has done what it was told to.
@@ -246,6 +249,7 @@ extension CancelledCallsTests {
         .asks("AgentClient.func navigate(") { try await $0.agent("k1").navigate(.back, long) },
         .asks("AgentClient.func pending(") { _ = try await $0.agent("k1").pending() },
         .asks("AgentClient.func ping(") { _ = try await $0.agent("k1").ping(long) },
+        .asks("AgentClient.func plan(") { _ = try await $0.agent("k1").plan(map()) },
         .asks("AgentClient.func previousMap(") {
             _ = try await $0.agent("k1").previousMap(deadline: .seconds(3_600))
         },
@@ -271,19 +275,27 @@ extension CancelledCallsTests {
         .asks("GroupClient.@discardableResult func undoMap(") {
             try await $0.group("lobby").undoMap(deadline: .seconds(3_600))
         },
-        .asks("GroupClient.func diff(") { _ = try await $0.group("lobby").diff(map()) },
         .asks("GroupClient.func mapHistory(") {
             _ = try await $0.group("lobby").mapHistory(deadline: .seconds(3_600))
         },
         .asks("GroupClient.func maps(") { _ = try await $0.group("lobby").maps(deadline: .seconds(3_600)) },
+        .asks("GroupClient.func plan(") { _ = try await $0.group("lobby").plan(map()) },
         .reads("GroupClient.func planRollout(") {
             _ = try await $0.group("lobby").planRollout(map(), id: "r")
         },
         .asks("GroupClient.func previousMap(") {
             _ = try await $0.group("lobby").previousMap(deadline: .seconds(3_600))
         },
+        .reads("GroupClient.func advanceRollout(") { _ = try await $0.group("lobby").advanceRollout() },
+        .reads("GroupClient.func promoteRollout(") { _ = try await $0.group("lobby").promoteRollout() },
         .reads("GroupClient.func resumeRollout(") { _ = try await $0.group("lobby").resumeRollout() },
-        .reads("GroupClient.func rollOut(") { _ = try await $0.group("lobby").rollOut(map(), id: "r") },
+        .reads("GroupClient.func rollOut(_ plan") {
+            let group = $0.group("lobby")
+            _ = try await group.rollOut(group.planRollout(map(), id: "r"))
+        },
+        .reads("GroupClient.func rollOut(_ relocation") {
+            _ = try await $0.group("lobby").rollOut(map(), id: "r")
+        },
         .reads("GroupClient.func rolloutHistory(") { _ = try await $0.group("lobby").rolloutHistory() },
         .reads("GroupClient.func rolloutStatus(") { _ = try await $0.group("lobby").rolloutStatus() },
         .asks("GroupClient.func send(") { _ = try await $0.group("lobby").send(.ping, long) },

@@ -13,7 +13,7 @@ public struct RouteBuilder: Sendable {
     /// The parameters so far; a later one of the same key wins.
     package private(set) var parameters: [String: JSONValue] = [:]
     /// The native values so far, which only a destination in this process can get.
-    package private(set) var objects: [String: any Sendable] = [:]
+    private(set) var objects: [String: any Sendable] = [:]
     /// The first value that can't be written as JSON; opening then ends in 422.
     private(set) var mistake: RouteGenerationError?
 

@@ -12,7 +12,7 @@ package struct OpenScope: Sendable {
     /// The opens and calls within which the task runs.
     private(set) var depth = 0
     /// Where handlers run that wait; nil for the threads that all tasks share.
-    package var executor: (any TaskExecutor)?
+    var executor: (any TaskExecutor)?
 
     /// Of the handler or the method that runs.
     var context = OpenContext()

@@ -134,7 +134,7 @@ extension JSONValue {
     /// Reads one JSON text, strictly as RFC 8259 has it.
     ///
     /// Duplicate keys, a byte order mark, invalid UTF-8, half surrogate pairs and texts beyond the limits are errors.
-    package init(parsing bytes: UnsafeRawBufferPointer, limits: JSONLimits = .protocolDefaults)
+    init(parsing bytes: UnsafeRawBufferPointer, limits: JSONLimits = .protocolDefaults)
         throws(JSONError)
     {
         var parser = JSONParser(bytes.assumingMemoryBound(to: UInt8.self), limits: limits)

@@ -39,7 +39,7 @@ package struct RouteCandidates: Sequence, IteratorProtocol, Sendable {
 /// One route that takes a URL.
 package struct RouteCandidate: Sendable {
     /// The hit itself.
-    package let match: RouteMatch
+    let match: RouteMatch
     fileprivate let table: RouteTable
     fileprivate let url: RouteURL
 

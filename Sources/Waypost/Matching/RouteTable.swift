@@ -40,7 +40,7 @@ package struct RouteTable: Sendable {
     }
 
     /// An empty table of a dialect; the names of `converters` are added to those that the syntax knows.
-    package init(syntax: PatternSyntax, converters: [String: RouteConverter] = [:]) {
+    init(syntax: PatternSyntax, converters: [String: RouteConverter] = [:]) {
         self.init(syntax: syntax, converters: converters, seed: TableSeed())
     }
 

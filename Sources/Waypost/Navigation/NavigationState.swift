@@ -87,7 +87,7 @@ public struct NavigationState: Sendable, Hashable, Codable {
     /// Shows a screen as its presentation says.
     ///
     /// - Throws: ``Failure`` when the tab does not exist or has another root, or when there are too many screens.
-    package mutating func show(_ screen: Screen) throws(Failure) {
+    mutating func show(_ screen: Screen) throws(Failure) {
         defer { assert(isConsistent) }
         guard
             count + screen.parents.count < Self.maximumScreens
@@ -114,7 +114,7 @@ public struct NavigationState: Sendable, Hashable, Codable {
     /// Goes back, or to another tab; whether anything changed.
     ///
     /// - Throws: ``Failure`` when the tab does not exist.
-    package mutating func move(_ move: NavigationMove) throws(Failure) -> Bool {
+    mutating func move(_ move: NavigationMove) throws(Failure) -> Bool {
         defer { assert(isConsistent) }
         let before = self
         switch move {

@@ -4,7 +4,7 @@
 /// a key has a value or is absent.
 public struct RouteParameters: Sendable {
     /// Where a parameter came from.
-    package enum Source: String, Sendable, Hashable, CaseIterable {
+    enum Source: String, Sendable, Hashable, CaseIterable {
         /// A placeholder of the pattern.
         case path
         /// The URL's query.
@@ -81,7 +81,7 @@ public struct RouteParameters: Sendable {
         _modify { yield &changing.objects }
     }
     /// All values of those keys that the URL's query repeats; typed access reads them where a list is wanted.
-    package var repeated: [String: [JSONValue]] { values?.value.repeated ?? [:] }
+    var repeated: [String: [JSONValue]] { values?.value.repeated ?? [:] }
 
     /// Parameters by their sources; a null is dropped.
     public init(
@@ -137,7 +137,7 @@ public struct RouteParameters: Sendable {
     }
 
     /// The parameters of one source.
-    package subscript(source: Source) -> [String: JSONValue] {
+    subscript(source: Source) -> [String: JSONValue] {
         get {
             switch source {
             case .path: path

@@ -109,7 +109,7 @@ extension ValueSchema {
     }
 
     /// Reads the members of a JSON Schema; what is not known here says nothing.
-    package init(_ members: [String: JSONValue]) {
+    init(_ members: [String: JSONValue]) {
         self.init(
             members["type"]?.stringValue.flatMap(Kind.init), format: members["format"]?.stringValue,
             minimum: members["minimum"]?.intValue, maximum: members["maximum"]?.intValue,
@@ -121,7 +121,7 @@ extension ValueSchema {
 
 extension ValueSchema {
     /// What a Swift type reads from JSON, as far as it is known; of an optional what it wraps.
-    package init(of type: Any.Type) { self.init(of: type, depth: 0) }
+    init(of type: Any.Type) { self.init(of: type, depth: 0) }
 
     /// - Parameter depth: How many types around it are read as it is.
     init(of type: Any.Type, depth: Int) {

@@ -1,9 +1,9 @@
 /// What a map does to the opens of pages, beside redirecting them.
 ///
 /// A class, for each open of such a page gets it.
-package final class PageGuard: Sendable {
+final class PageGuard: Sendable {
     /// What it does.
-    package enum Effect: Sendable {
+    enum Effect: Sendable {
         /// The open ends with this.
         case off(Failure)
         /// The open goes through the program's gate of this name.
@@ -12,7 +12,7 @@ package final class PageGuard: Sendable {
         case refuse(String)
     }
 
-    package let effect: Effect
+    let effect: Effect
     /// The entry that does it.
     let place: RelocationPlan.Place
 

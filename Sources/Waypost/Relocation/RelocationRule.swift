@@ -4,7 +4,7 @@ package struct RelocationRule: Sendable {
     /// Nil for a reset, and for what guards pages: what it takes opens as without a map.
     package let redirect: RelocationRedirect?
     /// Nil for `on`: what it takes is not guarded; and for redirects.
-    package let guarding: PageGuard?
+    let guarding: PageGuard?
     /// Whether it is about what pages go through, and not about redirects.
     package let isOfPages: Bool
     package let place: RelocationPlan.Place

@@ -163,7 +163,7 @@ public final class Router: RouteRegistrar, Sendable {
     /// - Parameter layers: The later over the earlier.
     /// - Throws: ``RelocationError`` for a bad entry, for redirects in a circle or too many in a row, and for what the
     ///   configuration's ``RouterConfiguration/allowedSchemes`` or ``RouterConfiguration/allowedHosts`` forbid.
-    package func compile(_ layers: [RelocationLayer]) throws(RelocationError) -> CompiledRelocation {
+    func compile(_ layers: [RelocationLayer]) throws(RelocationError) -> CompiledRelocation {
         try CompiledRelocation(layers, for: state)
     }
 

@@ -41,7 +41,7 @@ final class RouterSnapshot: Sendable {
     }
 
     /// Reads a URL; see ``RouterState/read(_:)``.
-    package func read(_ text: String) throws(Failure) -> RouteURL { try state.read(text) }
+    func read(_ text: String) throws(Failure) -> RouteURL { try state.read(text) }
 
     /// Whether the URL calls a service.
     func isService(_ url: RouteURL) -> Bool { ServiceURL.matches(url, state.configuration) }

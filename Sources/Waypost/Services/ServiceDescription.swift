@@ -38,7 +38,7 @@ public struct MethodDescription: Sendable, Hashable {
 
         private static let void = "\(Void.self)"
 
-        package init(type: String, schema: ValueSchema, isOptional: Bool) {
+        init(type: String, schema: ValueSchema, isOptional: Bool) {
             self.type = type
             self.schema = schema
             self.isOptional = isOptional

@@ -20,7 +20,7 @@ extension Unicode.Scalar {
     }
 
     /// Whether it is drawn over, under or around the character before it.
-    package var isMark: Bool {
+    var isMark: Bool {
         guard value >= 0x300 else { return false }
         switch properties.generalCategory {
         case .nonspacingMark, .enclosingMark: return !isUnseen
@@ -45,7 +45,7 @@ extension Unicode.Scalar {
     }
 
     /// Its number as Unicode writes it: `200B`.
-    package var hexadecimal: String {
+    var hexadecimal: String {
         let digits = String(value, radix: 16, uppercase: true)
         return String(repeating: "0", count: max(0, 4 - digits.count)) + digits
     }

@@ -8,7 +8,7 @@ package struct CommandResult: Sendable {
     package var detail: String?
     package var nearest: [String] = []
     /// What the application says beside the detail.
-    package var payload: JSONValue?
+    var payload: JSONValue?
     /// What failed, for the failure report.
     package var origin: FailureReport.Origin = .agent
     package var url: String?
@@ -17,7 +17,7 @@ package struct CommandResult: Sendable {
         CommandResult(code: .ok, value: value)
     }
 
-    package static let expired = CommandResult(
+    static let expired = CommandResult(
         code: .expired, detail: "expired before it could start", origin: .intake)
 
     /// Why a command ends whose time does not come before it expires.
@@ -49,7 +49,7 @@ package struct CommandResult: Sendable {
     }
 
     /// A command that its sender canceled is answered, and is no failure.
-    package var isFailure: Bool { ![.ok, .canceled, .notMeant].contains(code) }
+    var isFailure: Bool { ![.ok, .canceled, .notMeant].contains(code) }
 }
 
 extension CommandResult {

@@ -1,9 +1,9 @@
-package import MQTTLink
+import MQTTLink
 import WaypostMessages
 import WaypostSpans
 
 /// Where the reply to a command goes and what is returned with it.
-package struct ReplyAddress: Sendable, Hashable {
+struct ReplyAddress: Sendable, Hashable {
     /// The sender's own topic under the agent's `reply/`.
     var topic: String
     /// MQTT 5 correlation data, returned as it came.
@@ -13,7 +13,7 @@ package struct ReplyAddress: Sendable, Hashable {
     /// The `tracestate` beside it, a valid one.
     var traceState: String?
 
-    package init(
+    init(
         topic: String, correlation: [UInt8]? = nil, trace: String? = nil, traceState: String? = nil
     ) {
         self.topic = topic
@@ -43,7 +43,7 @@ package struct ReplyAddress: Sendable, Hashable {
     }
 
     /// A reply as it was stored.
-    package func message(_ payload: [UInt8]) -> MQTTMessage {
+    func message(_ payload: [UInt8]) -> MQTTMessage {
         var properties = MQTTProperties()
         properties.correlationData = correlation
         properties.contentType = "application/json"

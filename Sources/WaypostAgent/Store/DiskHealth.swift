@@ -15,7 +15,7 @@ import WaypostMessages
 ///   have other threads, which never wait for the disk, and the link keeps its connection alive meanwhile.
 ///
 /// The check `store` shows each (``finding``); ``DiskAlarm`` reports the last two without the disk.
-package final class DiskHealth: Sendable {
+final class DiskHealth: Sendable {
     /// How long a commit that failed waits for the next try.
     static let retryInterval = Duration.seconds(1)
     /// Longer than any transaction on a disk that works, in milliseconds.

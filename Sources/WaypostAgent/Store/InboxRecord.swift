@@ -2,7 +2,7 @@ import Waypost
 import WaypostMessages
 
 /// How far a stored command has come; each step is durable before the next.
-package enum InboxState: String, Sendable {
+enum InboxState: String, Sendable {
     case received
     /// It waits for the time at which it may begin.
     case scheduled
@@ -69,18 +69,18 @@ struct InboxResult: Sendable {
 }
 
 /// A command as it is stored.
-package struct InboxRecord: Sendable {
-    package var sequence: Int64
-    package var topic: String
-    package var id: String
-    package var payload: [UInt8]
+struct InboxRecord: Sendable {
+    var sequence: Int64
+    var topic: String
+    var id: String
+    var payload: [UInt8]
     var correlation: [UInt8]?
-    package var trace: String?
-    package var received: Int64
-    package var expires: Int64
-    package var state: InboxState
-    package var attempt: Int
-    package var reply: [UInt8]?
+    var trace: String?
+    var received: Int64
+    var expires: Int64
+    var state: InboxState
+    var attempt: Int
+    var reply: [UInt8]?
     var damage: InboxDamage?
 }
 

@@ -15,11 +15,11 @@ package final class Store: Sendable {
 
     package let path: String
     /// What the operator should know of how the file was found.
-    package let notices: [String]
+    let notices: [String]
     /// What was damaged and could be put right, and what may be lost.
     let repairs: [String]
     /// Whether the disk takes what is committed.
-    package let disk: DiskHealth
+    let disk: DiskHealth
     private let logPages: Int
     private let pageSize: Int
     private let commits = Atomic<Int>(0)
@@ -124,7 +124,7 @@ package final class Store: Sendable {
     /// - Parameters:
     ///   - then: called after it, before another transaction can begin; it must not begin one itself.
     ///   - otherwise: called so when it failed.
-    package func commit<Value>(
+    func commit<Value>(
         _ body: (Transaction) throws -> Value, then: (Value) -> Void = { _ in }, otherwise: () -> Void = {}
     ) throws(StoreError) -> Value {
         do {
@@ -233,7 +233,7 @@ package final class Store: Sendable {
     }
 
     /// One transaction on the store; the tables' own files extend it.
-    package struct Transaction {
+    struct Transaction {
         let database: Database
         /// The commit that this is part of; nil when it is not counted.
         var number: CommitNumber?

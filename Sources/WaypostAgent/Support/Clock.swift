@@ -1,17 +1,17 @@
 import Threading
-package import WaypostMessages
+import WaypostMessages
 
 /// The two clocks of the agent, as functions, so that a test can turn them.
 package struct AgentClock: Sendable {
     /// The wall clock, in milliseconds since 1970.
     package var wall: @Sendable () -> Int64
     /// A clock that only goes forward, also through suspend, in milliseconds.
-    package var monotonic: @Sendable () -> Int64
+    var monotonic: @Sendable () -> Int64
 
     /// The zone of the agent's machine.
-    package var zone: LocalZone.Offset = LocalZone.system
+    var zone: LocalZone.Offset = LocalZone.system
 
-    package init(wall: @escaping @Sendable () -> Int64, monotonic: @escaping @Sendable () -> Int64) {
+    init(wall: @escaping @Sendable () -> Int64, monotonic: @escaping @Sendable () -> Int64) {
         self.wall = wall
         self.monotonic = monotonic
     }

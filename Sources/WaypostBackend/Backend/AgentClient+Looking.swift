@@ -14,7 +14,7 @@ extension AgentClient {
         let command = Command(
             sending: .inspect(target: id, sender: sender), isTimed: backend.settings.signer != nil)
         let reply = try await perform(command, SendOptions())
-        return reply.result["commands"]?.arrayValue?.first.map { CommandTimeline(id, $0) }
+        return CommandTimeline.all(in: reply, of: id).first
     }
 
     /// The commands that the agent has and that have not ended, the oldest first; each as ``inspect(_:sender:)`` has it.
@@ -27,11 +27,9 @@ extension AgentClient {
     public func pending(of sender: String? = nil) async throws -> (commands: [CommandTimeline], more: Int) {
         let command = Command(
             sending: .inspect(target: nil, sender: sender), isTimed: backend.settings.signer != nil)
-        let result = try await perform(command, SendOptions()).result
-        let commands = (result["commands"]?.arrayValue ?? []).compactMap { json in
-            json["id"]?.stringValue.map { CommandTimeline($0, json) }
-        }
-        return (commands, Int(clamping: max(0, result["more"]?.boundedInt ?? 0)))
+        let reply = try await perform(command, SendOptions())
+        let more = Int(clamping: max(0, reply.result["more"]?.boundedInt ?? 0))
+        return (CommandTimeline.all(in: reply), more)
     }
 
     /// The failures that the agent still has, the newest first; it keeps the last 500 on disk.

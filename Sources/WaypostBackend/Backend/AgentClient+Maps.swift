@@ -83,6 +83,15 @@ extension AgentClient {
         try await reading(deadline) { try await $0.resolve(calls: calls, parameters: parameters) }
     }
 
+    /// What is known before a document is sent: what it would change and replace, and what speaks against it; nothing is
+    /// sent.
+    ///
+    /// ``Backend/relocate(_:deadline:observe:)`` sends it as it was planned, after somebody has looked at it.
+    /// - Throws: ``BackendError`` when the document can't be sent to an agent, or there is no broker.
+    public func plan(_ relocation: Relocation) async throws -> MapPlan {
+        try await reading(nil) { try await $0.plan(relocation) }
+    }
+
     /// What a document would change; nothing is sent.
     ///
     /// It is found from the maps that the agent reports and from the routes that the broker keeps of it. Conditions are
@@ -90,7 +99,7 @@ extension AgentClient {
     /// - Throws: ``BackendError``; of kind `unknownReceiver` when there is no such agent, of kind `noReply` when neither
     ///   the agent nor the broker says what is in force.
     public func diff(_ relocation: Relocation) async throws -> MapDiff {
-        let plan = try await reading(nil) { try await $0.plan(relocation) }
+        let plan = try await plan(relocation)
         try plan.checkMembers()
         guard let diff = plan.diffs.first else {
             let reason = plan.unknowns.first?.reason ?? "the broker does not show who is there"
@@ -116,7 +125,7 @@ extension AgentClient {
     ) async throws -> RelocationAnswer {
         try await reading(deadline) { [name] client in
             var answer: RelocationAnswer?
-            _ = try await client.relocate(relocation, allowing: allowed) { answer = $0 }
+            try await client.relocate(relocation, allowing: allowed) { answer = $0 }
             guard let answer else { throw BackendError(.noReply, "no answer from \(name)") }
             return answer
         }

@@ -23,12 +23,24 @@ import WaypostSpans
 public final class Backend: Service {
     /// The connection's settings, shared by all that is read and sent.
     package let settings: BackendConfiguration
-    private let link: SharedLink
+    /// Nil where each call has a connection of its own.
+    private let link: SharedLink?
     private let configuration: MQTTLinkConfiguration
 
     /// A backend that is not connected yet: that is what ``run()`` does.
-    public init(_ configuration: BackendConfiguration) {
-        link = SharedLink(topics: configuration.topics, name: configuration.name)
+    public convenience init(_ configuration: BackendConfiguration) {
+        self.init(configuration, SharedLink(topics: configuration.topics, name: configuration.name))
+    }
+
+    /// A backend for a tool that does one thing and ends: each call makes a connection of its own, and leaves with its end.
+    ///
+    ///     let agents = try await Backend(perCall: configuration).agents()
+    ///
+    /// Nothing is to be run. A broker that is not there, or refuses, is said at once rather than waited for.
+    public convenience init(perCall configuration: BackendConfiguration) { self.init(configuration, nil) }
+
+    private init(_ configuration: BackendConfiguration, _ link: SharedLink?) {
+        self.link = link
         self.configuration = configuration.lasting(clientID: configuration.newClientID)
         var settings = configuration
         settings.shared = link
@@ -38,9 +50,9 @@ public final class Backend: Service {
 
     /// Connects, and keeps the connection until the service group shuts down, or the task is cancelled.
     public func run() async throws {
-        link.start(configuration, over: settings.makeLink)
+        link?.start(configuration, over: settings.makeLink)
         try? await gracefulShutdown()
-        await link.stop(within: .seconds(5))
+        await link?.stop(within: .seconds(5))
     }
 
     /// Connects, does `body` and leaves, whatever comes of it.
@@ -50,7 +62,7 @@ public final class Backend: Service {
         _ configuration: BackendConfiguration, _ body: (Backend) async throws -> Value
     ) async throws -> Value {
         let backend = Backend(configuration)
-        backend.link.start(backend.configuration, over: backend.settings.makeLink)
+        backend.link?.start(backend.configuration, over: backend.settings.makeLink)
         let result: Result<Value, any Error>
         do {
             try await backend.waitUntilConnected()
@@ -58,7 +70,7 @@ public final class Backend: Service {
         } catch {
             result = .failure(error)
         }
-        await backend.link.stop(within: .seconds(5))
+        await backend.link?.stop(within: .seconds(5))
         return try result.get()
     }
 
@@ -66,14 +78,17 @@ public final class Backend: Service {
     ///
     /// - Throws: ``BackendError`` of kind `noBroker` when there is none in time.
     public func waitUntilConnected(within limit: Duration = .seconds(10)) async throws {
-        try await PublicCall.run { [link] in
+        try await PublicCall.run { [link, settings] in
+            guard let link else {
+                return try await BackendSession.with(settings, required: [], within: limit) { _ in }
+            }
             guard try await link.connected(until: MonotonicTime.instant + limit) == nil else { return }
             throw BackendError(.noBroker, "no broker: \(link.reason.map { "\($0)" } ?? "no answer")")
         }
     }
 
     /// Whether there is a connection now.
-    public var isConnected: Bool { link.current != nil }
+    public var isConnected: Bool { link?.current != nil }
 
     /// One agent.
     public func agent(_ name: String) -> AgentClient { AgentClient(name: name, backend: self) }
@@ -111,6 +126,6 @@ public final class Backend: Service {
 
     func delivery(_ command: SealedCommand, _ deadline: Duration?, isPatient: Bool) -> Delivery {
         Delivery(
-            command: command, settings: settings, link: link, deadline: deadline, isPatient: isPatient)
+            command: command, settings: settings, shared: link, deadline: deadline, isPatient: isPatient)
     }
 }

@@ -1,3 +1,4 @@
+import Threading
 import Waypost
 import WaypostMessages
 
@@ -41,20 +42,20 @@ extension GroupClient {
         }
     }
 
-    /// What a whole map would change at the members; nothing is sent.
+    /// What is known before a document is sent: what it would change at the members, and what speaks against it; nothing is
+    /// sent.
     ///
+    /// A patch is put over the group's map in force: what is planned is the whole map with the next revision.
+    /// ``Backend/relocate(_:deadline:observe:)`` sends it as it was planned, after somebody has looked at it.
     /// - Returns: One ``MapDiff`` for all members with the same routes and maps, and those of which it is not known.
-    /// - Throws: ``BackendError``; of kind `unknownReceiver` when no agent is in the group.
-    public func diff(_ relocation: Relocation) async throws -> MapPlan {
-        try checkIsMap(relocation)
-        let plan = try await reading(nil) { try await $0.plan(relocation) }
-        try plan.checkMembers()
-        return plan
+    /// - Throws: ``BackendError``; of kind `notSent` for a patch when it can't be known which map is in force.
+    public func plan(_ relocation: Relocation) async throws -> MapPlan {
+        try await reading(nil) { try await $0.plan(relocation) }
     }
 
-    /// Sends a whole map to all members, unless something speaks against it: see ``diff(_:)`` for what it would change.
+    /// Sends a document to all members, unless something speaks against it: see ``plan(_:)`` for what it would change.
     ///
-    /// The broker keeps it for those that are offline.
+    /// The broker keeps the map for those that are offline.
     /// - Parameters:
     ///   - relocation: The document.
     ///   - deadline: How long answers are waited for, of members that are offline too; nil for 10 s, without these.
@@ -66,11 +67,10 @@ extension GroupClient {
     public func relocate(
         _ relocation: Relocation, deadline: Duration? = nil, allowing allowed: Set<MapObjection.Kind> = []
     ) async throws -> GroupAnswers<RelocationAnswer> {
-        try checkIsMap(relocation)
-        return try await reading(deadline) { client in
+        try await reading(deadline) { client in
             var answers = GroupAnswers<RelocationAnswer>()
             do {
-                _ = try await client.relocate(relocation, allowing: allowed) { answers.values.append($0) }
+                try await client.relocate(relocation, allowing: allowed) { answers.values.append($0) }
             } catch let error as BackendError where error.kind == .noReply && !error.silent.isEmpty {
                 answers.silent = error.silent
             }
@@ -106,17 +106,44 @@ extension GroupClient {
         return try await relocate(undo.relocation, deadline: deadline, allowing: MapUndo.allowed)
     }
 
-    private func checkIsMap(_ relocation: Relocation) throws(BackendError) {
-        guard relocation.kind == .map else {
-            throw BackendError(.invalid, "a patch is for one agent; send a group a whole map with a revision")
-        }
-    }
-
     private func reading<Value: Sendable>(
         _ deadline: Duration?, _ body: @escaping @Sendable (MapClient) async throws -> Value
     ) async throws -> Value {
         try checkName()
         return try await MapClient.reading(.group(name), backend.settings, deadline, body)
+    }
+}
+
+extension Backend {
+    /// Sends a document as it was planned: with what speaks against it by its plan, and with nothing that came meanwhile.
+    ///
+    ///     let plan = try await backend.group("lobby").plan(map)
+    ///     if await isConfirmed(plan.diffs) { try await backend.relocate(plan) }
+    ///
+    /// - Parameters:
+    ///   - plan: From ``AgentClient/plan(_:)`` or ``GroupClient/plan(_:)``.
+    ///   - deadline: How long answers are waited for; nil for 10 s, and shorter for agents known to be offline; zero to wait for
+    ///     none.
+    ///   - observe: Gets what each agent says of it, good or bad, as it comes.
+    /// - Throws: ``BackendError`` when it was not sent; of kind `noReply` when agents did not answer in time, with
+    ///   ``BackendError/silent``.
+    public func relocate(
+        _ plan: MapPlan, deadline: Duration? = nil,
+        observe: (RelocationAnswer) -> Void = { _ in }
+    ) async throws {
+        let (answers, feed) = AsyncStream.makeStream(of: RelocationAnswer.self)
+        let work = Task.immediate { [settings] in
+            defer { feed.finish() }
+            try await MapClient.reading(plan.audience, settings, deadline) {
+                try await $0.send(plan) { feed.yield($0) }
+            }
+        }
+        try await withTaskCancellationHandler {
+            for await answer in answers { observe(answer) }
+            try await work.value
+        } onCancel: {
+            Scheduling.undisturbed { work.cancel() }
+        }
     }
 }
 

@@ -13,13 +13,18 @@ extension GroupClient {
     ///   - options: Its stages.
     ///   - lost: The map that members have in force, byte for byte, where the broker has lost it; nil for none.
     ///   - only: The clients that it is shown of; nil for all. What speaks against it is found of all in any case.
-    /// - Throws: ``BackendError``.
+    /// - Throws: ``BackendError``; of kind `invalid` when the id, the map or the file of the audit is none.
     public func planRollout(
         _ relocation: Relocation, id: String, _ options: RolloutOptions = RolloutOptions(),
         republishing lost: Relocation? = nil, only: RolloutPlan.Selection? = nil
     ) async throws -> RolloutPlan {
-        try await rollout {
-            try await RolloutPlanner($0, group: name, options, republishing: lost, only: only)
+        guard Name.isValid(id) else {
+            throw BackendError(.invalid, "an id is 1 to 64 characters of A-Z a-z 0-9 _ -; found \(id.quoted)")
+        }
+        return try await rollout {
+            // Before agents are asked: the file may be another one.
+            _ = try options.audit()
+            return try await RolloutPlanner($0, group: name, options, republishing: lost, only: only)
                 .plan(relocation.signedOnce(for: .group(name), $0), id: id)
         }
     }
@@ -44,22 +49,34 @@ extension GroupClient {
         republishing lost: Relocation? = nil, because why: String? = nil,
         @_inheritActorContext observe: @escaping @isolated(any) @Sendable (RolloutStatus) -> Void = { _ in }
     ) async throws -> RolloutOutcome {
-        guard Name.isValid(id) else {
-            throw BackendError(.invalid, "an id is 1 to 64 characters of A-Z a-z 0-9 _ -; found \(id.quoted)")
+        try await rollOut(
+            try await planRollout(relocation, id: id, options, republishing: lost), because: why,
+            observe: observe)
+    }
+
+    /// Rolls a map out as it was planned, and returns as ``rollOut(_:id:_:republishing:because:observe:)`` does.
+    ///
+    /// - Parameters:
+    ///   - plan: One of this group's, from ``planRollout(_:id:_:republishing:only:)``, just now.
+    ///   - why: A word about it, for people.
+    ///   - observe: Gets what it looks like, each time that this differs.
+    /// - Throws: ``BackendError``; of kind `notSent` when the plan says that something speaks against it, of kind `invalid`
+    ///   for the plan of another group.
+    public func rollOut(
+        _ plan: RolloutPlan, because why: String? = nil,
+        @_inheritActorContext observe: @escaping @isolated(any) @Sendable (RolloutStatus) -> Void = { _ in }
+    ) async throws -> RolloutOutcome {
+        try plan.check()
+        let subject = plan.subject
+        guard plan.group == name, let document = RolloutDirector.Document(subject.relocation.payload) else {
+            throw BackendError(.invalid, "the plan is for @\(plan.group), not for @\(name)")
         }
         return try await rollout {
-            let relocation = try relocation.signedOnce(for: .group(name), $0)
-            let planner = RolloutPlanner($0, group: name, options, republishing: lost)
-            let plan = try await planner.plan(relocation, id: id)
-            try plan.check()
-            guard let document = RolloutDirector.Document(relocation.payload) else {
-                throw BackendError(.invalid, "a roll-out needs a whole map with a rev")
-            }
-            try await planner.republish(as: plan)
+            try await RolloutPlanner($0, group: name, subject.options, republishing: subject.lost)
+                .republish(as: plan)
             return try await RolloutController(
-                $0, group: name, options, foreseen: plan.foreseen, observe: observe
-            )
-            .run(.start(id: id, document, why: why)).outcome
+                $0, group: name, subject.options, foreseen: plan.foreseen, observe: observe
+            ).run(.start(id: subject.id, document, why: why))
         }
     }
 
@@ -70,19 +87,38 @@ extension GroupClient {
         _ options: RolloutOptions = RolloutOptions(),
         @_inheritActorContext observe: @escaping @isolated(any) @Sendable (RolloutStatus) -> Void = { _ in }
     ) async throws -> RolloutOutcome {
-        try await rollout {
-            try await RolloutController($0, group: name, options, observe: observe).run(.resume).outcome
-        }
+        try await steer(.resume, options, observe)
     }
 
-    /// Stops a roll-out where it is.
+    /// Goes on to the next stage now, and steers from there.
+    ///
+    /// - Throws: ``BackendError``; of kind `notSent` when there is no roll-out.
+    public func advanceRollout(
+        _ options: RolloutOptions = RolloutOptions(),
+        @_inheritActorContext observe: @escaping @isolated(any) @Sendable (RolloutStatus) -> Void = { _ in }
+    ) async throws -> RolloutOutcome {
+        try await steer(.advance, options, observe)
+    }
+
+    /// Puts the new map in force in the whole group now, and watches it for ``RolloutOptions/tail``.
+    ///
+    /// - Throws: ``BackendError``; of kind `notSent` when there is no roll-out.
+    public func promoteRollout(
+        _ options: RolloutOptions = RolloutOptions(),
+        @_inheritActorContext observe: @escaping @isolated(any) @Sendable (RolloutStatus) -> Void = { _ in }
+    ) async throws -> RolloutOutcome {
+        try await steer(.promote, options, observe)
+    }
+
+    /// Stops a roll-out where it is: the agents that have the new map keep it.
     ///
     /// - Throws: ``BackendError``; of kind `notSent` when there is none.
     @discardableResult
-    public func pauseRollout(because why: String) async throws -> RolloutOutcome {
-        try await rollout {
-            try await RolloutController($0, group: name, RolloutOptions()).run(.pause(why: why)).outcome
-        }
+    public func pauseRollout(
+        because why: String, _ options: RolloutOptions = RolloutOptions(),
+        @_inheritActorContext observe: @escaping @isolated(any) @Sendable (RolloutStatus) -> Void = { _ in }
+    ) async throws -> RolloutOutcome {
+        try await steer(.pause(why: why), options, observe)
     }
 
     /// Has all agents go back to the map before.
@@ -90,13 +126,10 @@ extension GroupClient {
     /// - Throws: ``BackendError``; of kind `notSent` when there is no roll-out.
     @discardableResult
     public func takeRolloutBack(
-        because why: String,
+        because why: String, _ options: RolloutOptions = RolloutOptions(),
         @_inheritActorContext observe: @escaping @isolated(any) @Sendable (RolloutStatus) -> Void = { _ in }
     ) async throws -> RolloutOutcome {
-        try await rollout {
-            try await RolloutController($0, group: name, RolloutOptions(), observe: observe)
-                .run(.takeBack(why: why)).outcome
-        }
+        try await steer(.takeBack(why: why), options, observe)
     }
 
     /// What the roll-out looks like; nil when there was none.
@@ -124,6 +157,15 @@ extension GroupClient {
     /// What became of the last roll-outs, checked.
     public func rolloutHistory() async throws -> RolloutHistory {
         try await rollout { try await RolloutReader($0, group: name).history() }
+    }
+
+    private func steer(
+        _ order: RolloutDirector.Order, _ options: RolloutOptions,
+        _ observe: @escaping @isolated(any) @Sendable (RolloutStatus) -> Void
+    ) async throws -> RolloutOutcome {
+        try await rollout {
+            try await RolloutController($0, group: name, options, observe: observe).run(order)
+        }
     }
 
     private func rollout<Value: Sendable>(

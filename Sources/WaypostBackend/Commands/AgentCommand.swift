@@ -1,13 +1,13 @@
 public import Waypost
 public import WaypostFleet
-package import WaypostMessages
+import WaypostMessages
 import WaypostTools
 
 /// What an agent is asked to do.
 ///
 ///     let command = AgentCommand.call("DoorService", "open", [5])
 public struct AgentCommand: Sendable, Hashable {
-    package let operation: Command.Operation
+    let operation: Command.Operation
 
     init(_ operation: Command.Operation) { self.operation = operation }
 

@@ -18,7 +18,7 @@ public struct AgentGroups: Sendable, Hashable {
     /// Whether the agent has said that it is in force.
     public package(set) var isApplied = false
 
-    package init(agent: String) { self.agent = agent }
+    init(agent: String) { self.agent = agent }
 }
 
 extension AgentGroups {
@@ -36,13 +36,19 @@ extension AgentGroups {
 /// What is to become of an agent's groups.
 public struct GroupsChange: Sendable, Hashable {
     /// Groups that it is to be in.
-    public var adding: [String]
+    let adding: [String]
     /// Groups that it is not to be in.
-    public var removing: [String]
+    let removing: [String]
     /// Whether all that was written before is forgotten: then its own settings decide, but for what is given here.
-    public var startsAnew: Bool
+    let startsAnew: Bool
 
     /// A change; of what is not named all stays.
+    ///
+    /// - Parameters:
+    ///   - adding: Groups that it is to be in.
+    ///   - removing: Groups that it is not to be in.
+    ///   - startsAnew: Whether all that was written before is forgotten: then its own settings decide, but for what is given
+    ///     here.
     public init(adding: [String] = [], removing: [String] = [], startsAnew: Bool = false) {
         (self.adding, self.removing, self.startsAnew) = (adding, removing, startsAnew)
     }

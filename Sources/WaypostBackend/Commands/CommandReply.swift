@@ -38,6 +38,11 @@ public struct CommandReply: Sendable, Hashable {
     public var time: Duration { .milliseconds(reply.milliseconds) }
     /// The W3C `traceparent` of the command; nil when it had none.
     public var trace: String? { reply.trace }
+    /// How far the agent's clock is ahead of this machine's, where its reply shows that it is wrong, by half a minute or more;
+    /// negative when it is behind, zero when it is right.
+    public var clockAhead: Duration {
+        .milliseconds(ClockOffset.error(of: reply, roundTrip: roundTrip))
+    }
     /// Whether it went well.
     public var isOK: Bool { reply.status == .ok }
     /// How far the command is, for a sentence: `40 %, downloading`; nil when it does not say it.

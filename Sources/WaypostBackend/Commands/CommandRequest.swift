@@ -191,13 +191,13 @@ package struct CommandRequest: Sendable {
             while case .message(let message) = try await session.next() {
                 guard let answer = question.reply(message, since: MonotonicTime.instant) else { continue }
                 guard answer.isOK else { return nil }
-                guard let situation = CommandSituation.all(in: answer.reply).first else {
+                guard let timeline = CommandTimeline.all(in: answer, of: command.id).first else {
                     // It did, whatever it knows by now.
                     guard !known.hasAccepted(agent) else { return nil }
                     return "\(agent) never received \(command.id); may \(settings.name) write "
                         + "\(settings.topics.command(to: audience, from: settings.name))?"
                 }
-                return "\(command.id) is \(situation.text) on \(agent)\(advice)"
+                return "\(command.id) is \(timeline.situation) on \(agent)\(advice)"
             }
         } catch {}
         return nil

@@ -12,7 +12,9 @@ struct Delivery: Sendable {
 
     let command: SealedCommand
     let settings: BackendConfiguration
-    let link: SharedLink
+    private let link: SharedLink
+    /// Whether the link is there for this command alone.
+    private let isAlone: Bool
     /// Nil until the agent has certainly forgotten it.
     let deadline: Duration?
     /// Whether an agent that is offline is waited for.
@@ -22,8 +24,27 @@ struct Delivery: Sendable {
     /// How far it is, or when it begins.
     let progress = ProgressFeed()
 
+    /// - Parameter shared: The connection that is there already; nil for one of its own.
+    init(
+        command: SealedCommand, settings: BackendConfiguration, shared: SharedLink?, deadline: Duration?,
+        isPatient: Bool
+    ) {
+        (self.command, self.settings, isAlone) = (command, settings, shared == nil)
+        link = shared ?? SharedLink(topics: settings.topics, name: settings.name)
+        (self.deadline, self.isPatient) = (deadline, isPatient)
+    }
+
     /// - Throws: ``BackendError``; `CancellationError` when the task is cancelled.
     func run() async throws -> CommandReply {
+        guard isAlone else { return try await deliver() }
+        link.start(settings.lasting(clientID: settings.newClientID), over: settings.makeLink)
+        let result: Result<CommandReply, any Error>
+        do { result = .success(try await deliver()) } catch { result = .failure(error) }
+        await link.stop(within: .seconds(2))
+        return try result.get()
+    }
+
+    private func deliver() async throws -> CommandReply {
         let started = MonotonicTime.instant
         let rest = Duration.milliseconds(max(0, command.forgottenAt - WallClock.now()))
         let end = started + min(deadline ?? rest, rest)

@@ -1,4 +1,5 @@
 import Threading
+import Waypost
 import WaypostMessages
 
 /// What agents did not answer that were asked for something page by page.
@@ -30,7 +31,7 @@ struct PagedAnswers {
         var next: [(agent: String, page: Page, number: Int)] = []
         func took(_ answer: CommandReply, _ page: Page, _ number: Int) {
             guard answer.isOK else { return answers.refusals.append(answer) }
-            let clockError = ClockOffset.error(of: answer)
+            let clockError = answer.clockAhead.milliseconds
             if clockError != 0 { answers.wrongClocks[answer.agent] = clockError }
             guard let further = take(answer, page, number == 1), number < limits.pages else { return }
             next.append((answer.agent, further, number + 1))

@@ -4,7 +4,7 @@ package import WaypostMessages
 package struct ReplyWait: Sendable {
     package let limit: TimeSpan
     /// Whether it was asked for: an agent that is offline is waited for only then.
-    package let isGiven: Bool
+    let isGiven: Bool
 
     /// - Parameter given: Nil for 10 s, and not for an agent that is offline; nothing for no wait at all.
     package init(_ given: TimeSpan? = nil) {

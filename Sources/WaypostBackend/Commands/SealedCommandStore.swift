@@ -14,8 +14,7 @@ import WaypostMessages
 public struct SealedCommandStore: Sendable {
     private static let ending = ".json"
 
-    /// The folder.
-    public let folder: String
+    let folder: String
 
     /// Opens a folder, and makes it where it is not there.
     ///

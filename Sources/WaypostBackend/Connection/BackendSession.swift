@@ -14,7 +14,7 @@ package final class BackendSession: Sendable {
     /// The most bytes that they may have, so that a flood of large messages does not fill the memory.
     package static let byteLimit = 32 << 20
     /// The most for who must have read what the broker keeps of all agents: 50 KiB of each of ten thousand.
-    package static let fleetByteLimit = 512 << 20
+    static let fleetByteLimit = 512 << 20
 
     package let connection: Connection
     private let settings: BackendConfiguration

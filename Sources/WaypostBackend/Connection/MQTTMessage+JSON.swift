@@ -1,13 +1,13 @@
 package import MQTTLink
 package import Waypost
-package import WaypostFleet
+import WaypostFleet
 
 extension MQTTMessage {
     /// The payload as JSON; nil when it is none.
     package var json: JSONValue? { seen.json }
 
     /// As far as it tells something of the fleet.
-    package var seen: SeenMessage { SeenMessage(topic: topic, payload: payload, isRetained: retain) }
+    var seen: SeenMessage { SeenMessage(topic: topic, payload: payload, isRetained: retain) }
 
     /// A message with a JSON payload, as the protocol's MQTT 5 mirror wants it marked.
     package static func json(

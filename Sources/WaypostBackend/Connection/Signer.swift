@@ -4,7 +4,7 @@ package import WaypostMessages
 /// A private key and the name that its signatures go by.
 public struct Signer: Sendable {
     /// The key's id, as agents know it.
-    public let id: String
+    let id: String
     private let key: SigningKey
     /// Further keys whose documents it may build on.
     private var others: [(id: String, key: VerifyingKey)] = []

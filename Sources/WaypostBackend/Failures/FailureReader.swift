@@ -10,7 +10,7 @@ package struct FailureReader {
         /// The JSON it came as.
         package let json: JSONValue
         /// How far the agent's clock is ahead, in milliseconds, where it is known to be wrong; else 0.
-        package let clockError: Int64
+        let clockError: Int64
 
         /// The report with the times of a correct clock.
         package var corrected: FailureReport {
@@ -79,7 +79,7 @@ package struct FailureReader {
                     each(
                         Found(
                             agent: answer.agent, report: report, json: json,
-                            clockError: ClockOffset.error(of: answer)))
+                            clockError: answer.clockAhead.milliseconds))
                 }
                 gaps.damaged += min(max(0, result["damaged"]?.boundedInt ?? 0), 1_000)
                 guard let further = result["next"]?.boundedInt, further < page.before else { return nil }

@@ -12,10 +12,10 @@ package import WaypostMessages
 package struct MapKeeper: Sendable {
     /// A map that is to be in force.
     package struct Wanted: Sendable {
-        package let audience: Audience
-        package let payload: [UInt8]
-        package let revision: Int64
-        package let digest: String
+        let audience: Audience
+        let payload: [UInt8]
+        let revision: Int64
+        let digest: String
 
         /// - Throws: ``BackendError`` when it is no map with a revision.
         package init(_ payload: [UInt8], for audience: Audience, name: String) throws(BackendError) {
@@ -139,7 +139,7 @@ package struct MapKeeper: Sendable {
     }
 
     /// The agents and groups with a wanted map that no agent has spoken for in ten seconds; each once.
-    package mutating func takeUnheard(at now: Int64) -> [Audience] {
+    mutating func takeUnheard(at now: Int64) -> [Audience] {
         defer { assert(isConsistent) }
         guard now - (began ?? now) >= Self.patience else {
             began = began ?? now

@@ -2,27 +2,13 @@ import Threading
 import Waypost
 package import WaypostMessages
 
-/// Where the log begins: so long ago, at a time, see ``WrittenTime`` for its forms, or at an instant of this process.
+/// Where the log begins: so long ago, at a time, or at an instant of this process.
 package enum LogStart: Sendable, Hashable, CustomStringConvertible {
     case span(TimeSpan)
     /// In milliseconds since 1970.
     case time(Int64)
     /// It stays where it is, however long an agent takes to be asked and to answer.
     case instant(ContinuousClock.Instant)
-
-    /// - Throws: ``TimeFault`` when it is neither a span nor a time.
-    package init(_ text: String) throws(TimeFault) { try self.init(text, now: WallClock.now()) }
-
-    package init(_ text: String, now: Int64, local: @escaping WrittenTime.Zone = WrittenTime.local)
-        throws(TimeFault)
-    {
-        let ago = " ago"
-        if let span = TimeSpan(argument: text.hasSuffix(ago) ? String(text.dropLast(ago.count)) : text) {
-            self = .span(span)
-        } else {
-            self = .time(try WrittenTime(text).moment(now: now, local: local))
-        }
-    }
 
     /// In milliseconds since 1970.
     func milliseconds(before now: Int64 = WallClock.now()) -> Int64 {
@@ -54,5 +40,20 @@ package enum LogStart: Sendable, Hashable, CustomStringConvertible {
         case .instant(let instant): TimeSpan(milliseconds: Self.age(of: instant)).description
         case .time(let time): Timestamp.local(time)
         }
+    }
+}
+
+/// Which of the past lines are shown.
+package struct LogHistoryRange: Sendable, Hashable {
+    /// Nil for all that the agents still have.
+    package var start: LogStart?
+    /// Only so many, the newest.
+    package var last: Int?
+
+    package static let everything = LogHistoryRange()
+
+    package init(start: LogStart? = nil, last: Int? = nil) {
+        self.start = start
+        self.last = last
     }
 }

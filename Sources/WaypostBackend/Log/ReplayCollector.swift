@@ -59,7 +59,7 @@ package struct ReplayCollector: Sendable {
     /// Events that can't be read.
     package private(set) var unread = 0
     /// How many answers there were.
-    package private(set) var answers = 0
+    private(set) var answers = 0
     private var count = 0
     private var bytes = 0
     private let sender: String

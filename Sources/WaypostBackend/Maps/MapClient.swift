@@ -5,7 +5,7 @@ package import WaypostMessages
 /// The maps of one agent, or of the members of a group: what is in force, what was, and what is sent.
 package struct MapClient: Sendable {
     package let settings: BackendConfiguration
-    package let audience: Audience
+    let audience: Audience
     private let wait: ReplyWait
 
     /// - Parameter settings: Their signer signs what is asked and sent.
@@ -60,8 +60,10 @@ package struct MapClient: Sendable {
 
     /// What a document would change; nothing is sent.
     ///
+    /// A patch for a group is put over its map first.
     /// - Throws: ``BackendError`` when it can't be sent, or when there is no broker.
-    package func plan(_ relocation: Relocation) async throws -> MapPlan {
+    func plan(_ relocation: Relocation) async throws -> MapPlan {
+        let relocation = try await merged(relocation)
         // What can't be sent is found before a connection is made.
         _ = try relocation.message(to: audience, settings.topics)
         return try await MapPlanner(settings, for: audience).plan(relocation)
@@ -70,33 +72,29 @@ package struct MapClient: Sendable {
     /// Sends a document unless something speaks against it, and hands over what each agent says of it.
     ///
     /// - Parameter allowed: What may speak against it.
-    /// - Returns: how many agents answered; 0 only when it did not wait.
     /// - Throws: ``BackendError`` of kind `notSent` with what speaks against it; with what is known of the agents that
     ///   did not answer in time.
-    package func relocate(
+    func relocate(
         _ relocation: Relocation, allowing allowed: Set<MapObjection.Kind>,
         _ each: (RelocationAnswer) -> Void
-    ) async throws -> Int {
-        let objections = try await plan(relocation).objections
-        try objections.check(allowed)
-        return try await send(relocation, allowing: Set(objections.map(\.kind)), each)
+    ) async throws {
+        let plan = try await plan(relocation)
+        try plan.objections.check(allowed)
+        try await send(plan, each)
     }
 
-    /// The same after it was decided by its plan.
-    ///
-    /// - Parameter allowed: What its plan has found; what comes meanwhile is not allowed.
-    package func send(
-        _ relocation: Relocation, allowing allowed: Set<MapObjection.Kind>,
-        _ each: (RelocationAnswer) -> Void
-    ) async throws -> Int {
-        try await RelocationRequest(relocation, to: audience, settings, wait, allowing: allowed).perform(each)
+    /// The same after it was decided by its plan: what comes meanwhile is not allowed.
+    func send(_ plan: MapPlan, _ each: (RelocationAnswer) -> Void) async throws {
+        let allowed = Set(plan.objections.map(\.kind))
+        _ = try await RelocationRequest(plan.relocation, to: audience, settings, wait, allowing: allowed)
+            .perform(each)
     }
 
     /// A whole map of the group's with the next revision: the entries of a patch over the map in force.
     ///
     /// That is what the broker keeps for the group; where it keeps nothing, what the members say, but for one at most.
     /// - Throws: ``BackendError`` when it can't be known which map is in force.
-    package func merged(_ patch: Relocation) async throws -> Relocation {
+    private func merged(_ patch: Relocation) async throws -> Relocation {
         guard case .group(let group) = audience, patch.kind == .patch, let document = patch.document else {
             return patch
         }
@@ -156,7 +154,7 @@ package struct MapClient: Sendable {
     /// The map before the last change, or that of an earlier revision; nothing is sent.
     ///
     /// - Throws: ``BackendError`` when it is not kept, or the members of a group have different ones.
-    package func undo(to revision: Int64? = nil) async throws -> MapUndo {
+    func undo(to revision: Int64? = nil) async throws -> MapUndo {
         try await MapUndoer(settings, for: audience, wait).undo(to: revision)
     }
 }

@@ -12,7 +12,8 @@ extension MapPlan: Encodable {
             replaced = ["rev": JSONValue(retained.revision), "digest": .string(retained.digest)]
         }
         return [
-            "audience": .string(audience.description), "unknown": .array(unknown.map(JSONValue.string)),
+            "audience": .string(audience.description),
+            "unknown": .array(unknowns.flatMap(\.agents).sorted().map(JSONValue.string)),
             "replaces": replaced, "agents": .array(diffs.map(\.json)),
             "objections": .array(objections.map(\.json)),
         ]

@@ -1,5 +1,5 @@
-public import Waypost
-package import WaypostMessages
+import Waypost
+import WaypostMessages
 
 /// What is known before a document is sent: who would take it, what it would change there, and what it replaces at the
 /// broker.
@@ -10,8 +10,6 @@ public struct MapPlan: Sendable {
         public let revision: Int64?
         /// SHA-256 of the document, as `sha256:` and 64 hex digits.
         public let digest: String
-        /// Nil when it can't be read, for instance because it is encrypted.
-        public let entries: [RelocationEntry]?
     }
 
     /// Agents of which it is not known what would change.
@@ -22,21 +20,21 @@ public struct MapPlan: Sendable {
         public let reason: String
     }
 
-    package let audience: Audience
+    let audience: Audience
+    /// The document; of a patch for a group the whole map that comes of it.
+    public let relocation: Relocation
     /// The agents that would take it, by name, as far as they are known.
     public internal(set) var members: [String] = []
     /// Those of them of which it is not known what would change, and why.
     public internal(set) var unknowns: [Unknown] = []
-    /// Their names.
-    public var unknown: [String] { unknowns.flatMap(\.agents).sorted() }
-    /// What speaks against sending it: see `relocate(_:deadline:allowing:)`.
+    /// What speaks against sending it, that there is no such agent or group among it.
     public internal(set) var objections: [MapObjection] = []
     /// What would change, each for agents with the same routes and maps.
     public internal(set) var diffs: [MapDiff] = []
     /// The retained document that would be replaced; nil for a patch, and when there is none.
     public internal(set) var retained: Retained?
-    /// Names of agents or groups that are like the one that no agent has.
-    package internal(set) var nearest: [String] = []
+    /// Names of agents or groups that are like the one that no agent has; empty when one has it.
+    public internal(set) var nearest: [String] = []
     /// Whether the document is retained and has no revision, so that it replaces everything whenever it comes.
     package internal(set) var hasNoRevision = false
 
@@ -65,9 +63,10 @@ public struct MapPlan: Sendable {
 
     var retainedRemovals = 0
 
-    /// The entries that would have no effect at any agent whose routes are known.
-    public var inactiveEverywhere: [MapDiff.Inactive] { MapDiff.inactiveEverywhere(diffs) }
+    init(_ relocation: Relocation, for audience: Audience) {
+        (self.relocation, self.audience) = (relocation, audience)
+    }
 
-    /// Whether an agent would refuse it.
-    public var isRefused: Bool { diffs.contains { $0.refusal != nil } }
+    /// The entries that would have no effect at any agent whose routes are known.
+    var inactiveEverywhere: [MapDiff.Inactive] { MapDiff.inactiveEverywhere(diffs) }
 }

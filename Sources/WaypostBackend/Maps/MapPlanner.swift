@@ -20,12 +20,12 @@ struct MapPlanner {
     func plan(_ relocation: Relocation) async throws -> MapPlan {
         let survey = try await MapSurvey.read(
             of: audience, settings, within: Self.limit, byteLimit: BackendSession.fleetByteLimit)
-        var plan = MapPlan(audience: audience)
+        var plan = MapPlan(relocation, for: audience)
         plan.seesMembers = survey.seesMembers
         plan.unread = survey.notices
         plan.members = survey.members
         if plan.members.isEmpty, plan.seesMembers, plan.unread.isEmpty { plan.nearest = try await nearest() }
-        plan.fill(relocation, survey)
+        plan.fill(survey)
         return plan
     }
 
@@ -40,7 +40,7 @@ struct MapPlanner {
 }
 
 extension MapPlan {
-    fileprivate mutating func fill(_ relocation: Relocation, _ survey: MapSurvey) {
+    fileprivate mutating func fill(_ survey: MapSurvey) {
         let isPatch = relocation.kind == .patch
         guard let document = relocation.document else { return }
         hasNoRevision = !isPatch && document.revision == nil
@@ -48,7 +48,7 @@ extension MapPlan {
             let known = Relocation(document: kept, .map)
             if known.digest != relocation.digest {
                 let old = known.document
-                retained = Retained(revision: old?.revision, digest: known.digest, entries: old?.entries)
+                retained = Retained(revision: old?.revision, digest: known.digest)
                 retainedRemovals =
                     old.map { RelocationChanges(from: $0.entries, to: document.entries).removed } ?? 0
             }

@@ -66,7 +66,7 @@ struct MapSurvey: Sendable {
     ///
     /// - Parameter saw: Called with each message.
     /// - Throws: ``BackendError`` when there is no broker.
-    package static func read(
+    static func read(
         of audience: Audience, _ settings: BackendConfiguration, within limit: Duration,
         byteLimit: Int = BackendSession.byteLimit, _ saw: (MQTTMessage) -> Void = { _ in }
     ) async throws -> MapSurvey {

@@ -12,7 +12,7 @@ public struct MapUndo: Sendable {
     /// What it is, for people: `rev 41, in force until …`.
     public let origin: String
     /// Who sends it again.
-    package fileprivate(set) var author = ""
+    fileprivate(set) var author = ""
 
     fileprivate init(entries: [RelocationEntry], revision: Int64, origin: String) {
         (self.entries, self.revision, self.origin) = (entries, revision, origin)

@@ -54,7 +54,7 @@ extension MapVersion: Codable {
 }
 
 /// The last documents of one agent.
-public struct MapHistory: Sendable, Hashable, Codable {
+public struct MapHistory: Sendable, Hashable, Encodable {
     /// The agent.
     public let agent: String
     /// Of each layer the newest first, eight at most.

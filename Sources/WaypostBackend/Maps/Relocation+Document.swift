@@ -20,7 +20,7 @@ extension Relocation {
     }
 
     /// A whole map of these entries.
-    package init(map entries: [RelocationEntry], revision: Int64, by author: String) {
+    init(map entries: [RelocationEntry], revision: Int64, by author: String) {
         self.init(
             document: MapDocument.map(
                 id: Identifier.ulid(), revision: revision, entries: .array(entries.map(\.json)), by: author),

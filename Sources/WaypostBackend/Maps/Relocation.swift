@@ -155,7 +155,7 @@ public struct Relocation: Sendable, CustomStringConvertible {
     /// The same in a signed envelope, with the name of its receiver.
     ///
     /// - Throws: ``BackendError`` when it is not JSON, or is for another receiver.
-    package func signed(by signer: Signer, for audience: Audience) throws(BackendError) -> Relocation {
+    func signed(by signer: Signer, for audience: Audience) throws(BackendError) -> Relocation {
         guard let members else {
             throw BackendError(.notSent, "the document is already signed, or is not JSON")
         }

@@ -2,7 +2,7 @@ import MQTTLink
 import WaypostMessages
 
 /// One relocation document and what agents say to it.
-package struct RelocationRequest {
+struct RelocationRequest {
     private let settings: BackendConfiguration
     private let audience: Audience
     private let relocation: Relocation
@@ -24,7 +24,7 @@ package struct RelocationRequest {
     ///
     /// - Returns: how many answers came; 0 only when it did not wait.
     /// - Throws: ``BackendError`` with what is known of the agent when no answer came in time.
-    package func perform(_ each: (RelocationAnswer) -> Void) async throws -> Int {
+    func perform(_ each: (RelocationAnswer) -> Void) async throws -> Int {
         // What can't be sent is found before a connection is made.
         _ = try relocation.message(to: audience, settings.topics)
         return try await BackendSession.with(

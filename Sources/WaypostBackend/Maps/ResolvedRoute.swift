@@ -57,12 +57,7 @@ public struct ResolvedRoute: Sendable, Hashable {
 }
 
 /// As `waypost resolve --json` prints it.
-extension ResolvedRoute: Codable {
-    /// Reads what ``encode(to:)`` wrote.
-    public init(from decoder: any Decoder) throws {
-        self = try decoder.read { (json) throws(Failure) in try ResolvedRoute(json) }
-    }
-
+extension ResolvedRoute: Encodable {
     /// Writes it as `waypost resolve --json` does.
     public func encode(to encoder: any Encoder) throws { try json.encode(to: encoder) }
 }

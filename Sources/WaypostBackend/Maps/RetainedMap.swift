@@ -40,7 +40,7 @@ extension BackendSession {
             }
             let old = Relocation(document: kept, .map)
             let retained = MapPlan.Retained(
-                revision: old.document?.revision, digest: old.digest, entries: nil)
+                revision: old.document?.revision, digest: old.digest)
             if old.digest != map.digest {
                 try [RetainedMap.objection(to: map.document?.revision, over: retained, of: audience)]
                     .compactMap(\.self).check(allowed)

@@ -1,6 +1,6 @@
 import Glibc
 import Waypost
-import WaypostFleet
+public import WaypostFleet
 import WaypostMessages
 
 /// The audit of a group's roll-outs in a file of the operator's, an entry a line: the broker keeps the last 64 only, and
@@ -8,7 +8,7 @@ import WaypostMessages
 ///
 /// An entry is on the disk when it was appended. What the broker keeps and the file lacks is appended first, so that a
 /// controller that was killed leaves no gap.
-package struct RolloutAuditFile: Sendable {
+struct RolloutAuditFile: Sendable {
     private let path: String
     /// The digests of the entries in the file, by number.
     private var digests: [Int64: String] = [:]
@@ -17,12 +17,12 @@ package struct RolloutAuditFile: Sendable {
     /// An entry that is not in the file, because another one is in its place.
     private var conflict: BackendError?
     /// The entries that were in the file at first, as they were written.
-    package private(set) var payloads: [[UInt8]] = []
+    private(set) var payloads: [[UInt8]] = []
 
     /// Opens a file, and makes it where there is none.
     ///
     /// - Throws: ``BackendError`` of kind `invalid` when it can't be used, or has anything but entries.
-    package init(_ path: String) throws(BackendError) {
+    init(_ path: String) throws(BackendError) {
         self.path = path
         let file = try Self.opened(path, O_RDWR | O_CREAT)
         defer { close(file) }
@@ -178,6 +178,18 @@ package struct RolloutAuditFile: Sendable {
 }
 
 extension RolloutHistory {
-    /// The entries of a file, an entry a line, to which another process may be adding one just now.
-    package init(file bytes: [UInt8]) { self.init(RolloutAuditFile.lines(of: bytes).whole) }
+    /// The audit that ``RolloutOptions/auditFile`` names, an entry a line, checked as the broker's is.
+    ///
+    /// Another process may be adding an entry just now.
+    public init(file bytes: [UInt8]) { self.init(RolloutAuditFile.lines(of: bytes).whole) }
+}
+
+extension RolloutOptions {
+    /// The file of the audit, opened; nil when none is named.
+    ///
+    /// - Throws: ``BackendError`` of kind `invalid` when it can't be used.
+    func audit() throws(BackendError) -> RolloutAuditFile? {
+        guard let auditFile else { return nil }
+        return try RolloutAuditFile(auditFile)
+    }
 }

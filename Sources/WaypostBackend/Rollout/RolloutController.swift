@@ -10,25 +10,22 @@ import WaypostMessages
 package struct RolloutController: Sendable {
     /// How often decisions are made.
     private static let tick = Duration.milliseconds(200)
-    package static let byteLimit = BackendSession.fleetByteLimit
+    static let byteLimit = BackendSession.fleetByteLimit
 
     private var settings: BackendConfiguration
     let group: String
     var options: RolloutOptions
     /// Entries without effect that the plan foretold; nil without a plan.
     var foreseen: Set<Int>?
-    /// Where each entry of the audit is kept, too.
-    var audit: RolloutAuditFile?
     /// Gets what the roll-out looks like, each time that this differs.
     let observe: @isolated(any) @Sendable (RolloutStatus) -> Void
 
     package init(
         _ settings: BackendConfiguration, group: String, _ options: RolloutOptions, foreseen: Set<Int>? = nil,
-        audit: RolloutAuditFile? = nil,
         observe: @escaping @isolated(any) @Sendable (RolloutStatus) -> Void = { _ in }
     ) {
         (self.settings, self.group, self.options) = (settings, group, options)
-        (self.foreseen, self.audit, self.observe) = (foreseen, audit, observe)
+        (self.foreseen, self.observe) = (foreseen, observe)
     }
 
     private var topics: Topics { settings.topics }
@@ -39,29 +36,29 @@ package struct RolloutController: Sendable {
     ///
     /// - Throws: ``BackendError`` when it can't begin; `CancellationError` when the task is cancelled: the roll-out
     ///   then stays as it is.
-    /// - Returns: How it ended, and what the file of the audit lacks.
-    package func run(
-        _ order: RolloutDirector.Order
-    ) async throws -> (outcome: RolloutOutcome, unkept: String?) {
+    /// - Returns: How it ended; what the file of the audit lacks then, the last status that is observed says.
+    package func run(_ order: RolloutDirector.Order) async throws -> RolloutOutcome {
+        let record = try options.audit()
         let kept = try await RolloutReader(settings, group: group).kept()
         if order.waitsForLease, let lease = kept.lease { try await checkLease(lease) }
-        guard settings.shared == nil else { return try await run(order, from: kept) }
+        guard settings.shared == nil else { return try await run(order, from: kept, record) }
         // What canaries are asked meanwhile goes over the same connection.
         let will = MQTTMessage(topic: topics.lease(of: group), payload: [], retain: true)
         return try await SharedLink.with(settings, will: will) { shared in
             var controller = self
             controller.settings = shared
-            return try await controller.run(order, from: kept)
+            return try await controller.run(order, from: kept, record)
         }
     }
 
     private func run(
-        _ order: RolloutDirector.Order, from kept: RolloutDirector.Kept
-    ) async throws -> (outcome: RolloutOutcome, unkept: String?) {
+        _ order: RolloutDirector.Order, from kept: RolloutDirector.Kept, _ record: RolloutAuditFile?
+    ) async throws -> RolloutOutcome {
         var salt = kept.control?.salt ?? ""
         if case .start(let id, _, _) = order { salt = id }
-        var director = director(salt)
-        var record = audit
+        var record = record
+        let known = record?.payloads ?? []
+        var director = director(salt, knowing: known)
         var session = try await connect()
         do {
             try await begin(order, &director, &record, in: session)
@@ -76,7 +73,7 @@ package struct RolloutController: Sendable {
                     director.reconnected(at: Self.now)
                 }
                 guard director.isOvertaken, director.outcome == nil else { continue }
-                var next = self.director(salt)
+                var next = self.director(salt, knowing: known)
                 await session.close()
                 session = try await connect()
                 try await begin(order, &next, &record, in: session)
@@ -91,10 +88,11 @@ package struct RolloutController: Sendable {
         await Self.leave(session, director.release)
         keep([], in: &record, &director)
         if let status = director.status(at: Self.now) { await observe(status) }
-        return (director.outcome ?? .done, director.unkept)
+        return director.outcome ?? .done
     }
 
-    private func director(_ salt: String) -> RolloutDirector {
+    /// - Parameter entries: Those of the audit that its file had at first.
+    private func director(_ salt: String, knowing entries: [[UInt8]]) -> RolloutDirector {
         let now = Self.now
         var director = RolloutDirector(
             group: group, salt: salt, topics: topics, options: options,
@@ -102,7 +100,7 @@ package struct RolloutController: Sendable {
             wallOffset: WallClock.now() - now, at: now)
         (director.foreseen, director.signer) = (foreseen, settings.signer)
         // A broker that forgot the entries must not have them counted from 1 again.
-        for payload in audit?.payloads ?? [] { director.trail.saw(payload) }
+        for payload in entries { director.trail.saw(payload) }
         return director
     }
 

@@ -563,7 +563,7 @@ extension RolloutDirector {
         (status.notOnNext, status.missing) = (counts.notOnNext, fleet.fewMissing)
         status.gates = gates(at: now)
         status.standstill = standstill(at: now)
-        status.notices = notices.sentences
+        (status.notices, status.unkept) = (notices.sentences, unkept)
         if control.state == .running {
             let elapsed = now - evidence.began - evidence.standstill
             status.remaining = max(0, options.dwell(of: control.stage) - elapsed)
@@ -572,19 +572,5 @@ extension RolloutDirector {
             status.remaining = max(0, options.tail.milliseconds - (now - since))
         }
         return status
-    }
-}
-
-extension RolloutStatus {
-    /// What a control document alone says.
-    init(_ control: RolloutControl, group: String) {
-        self.init(id: control.id, group: group, state: control.state.rawValue)
-        base = control.base?.revision
-        next = control.next.revision
-        stages = control.stages.map { Stage(name: $0.description) }
-        stage = control.stage
-        author = control.author
-        why = control.why
-        changed = control.at
     }
 }

@@ -1,4 +1,4 @@
-package import MQTTLink
+import MQTTLink
 package import Waypost
 package import WaypostFleet
 package import WaypostMessages
@@ -9,7 +9,7 @@ package import WaypostMessages
 /// publish, and the next one follows when the broker has it.
 package struct RolloutDirector: Sendable {
     /// What must be done.
-    package enum Step: Sendable, Hashable {
+    enum Step: Sendable, Hashable {
         /// Publish this, and say so with ``RolloutDirector/done(_:at:)``.
         case publish(MQTTMessage)
         /// Ask these agents where the URLs lead, and say what they answer with ``RolloutDirector/resolved(_:)``.
@@ -17,22 +17,22 @@ package struct RolloutDirector: Sendable {
     }
 
     /// Who steers.
-    package struct Holder: Sendable {
-        package var name: String
+    struct Holder: Sendable {
+        var name: String
         /// Chosen anew by each controller.
-        package var nonce: String
+        var nonce: String
 
         init(name: String, nonce: String) { (self.name, self.nonce) = (name, nonce) }
     }
 
     /// A document as the broker keeps it.
     package struct Document: Sendable, Hashable {
-        package var payload: [UInt8]
+        var payload: [UInt8]
         package var id: RolloutControl.MapID
         package var entries: [RelocationEntry]
 
         /// Whether agents that have keys take no other.
-        package var isSigned: Bool { Relocation(document: payload, .map).isSigned }
+        var isSigned: Bool { Relocation(document: payload, .map).isSigned }
 
         /// Why its entries must not be signed again for the group; nil where they may be.
         func refusal(by signer: Signer, in group: String) -> Failure? {
@@ -50,17 +50,17 @@ package struct RolloutDirector: Sendable {
     }
 
     /// What the broker keeps of the group, as far as it was seen.
-    package struct Kept: Sendable {
-        package var base: Document?
-        package var candidate: Document?
-        package var control: RolloutControl?
-        package var lease: RolloutLease?
+    struct Kept: Sendable {
+        var base: Document?
+        var candidate: Document?
+        var control: RolloutControl?
+        var lease: RolloutLease?
         /// The bytes of the control document.
         var controlPayload: [UInt8] = []
         /// The agents that want a map, while what the broker keeps is being read.
         var wishing: Set<String> = []
 
-        package init() {}
+        init() {}
     }
 
     /// The group's topics, which each message is compared with.
@@ -83,25 +83,25 @@ package struct RolloutDirector: Sendable {
     package let group: String
     package let topics: Topics
     let groupTopics: GroupTopics
-    package var options: RolloutOptions
-    package let holder: Holder
+    var options: RolloutOptions
+    let holder: Holder
     /// What is added to our monotonic clock to have the time of day.
     private let wallOffset: Int64
 
-    package var kept = Kept()
+    var kept = Kept()
     /// The map in force before, and the new one.
     package var base: Document?
     package var next: Document?
     /// The one that is to lie in the place of the group's map now; nil when that is not known, or there is none.
     var groupMap: Document?
-    package var changed: ChangedURLs?
+    var changed: ChangedURLs?
     /// The control document that we stand for.
     package internal(set) var control: RolloutControl? { didSet { fleet.select(control) } }
     package var fleet: RolloutFleet
-    package var evidence: RolloutEvidence
+    var evidence: RolloutEvidence
     var trail = RolloutTrail()
     /// Entries of the new map of which it was foretold that they have no effect somewhere; nil without a plan.
-    package var foreseen: Set<Int>?
+    var foreseen: Set<Int>?
     /// What is to be done, in this order.
     var pending: [Step] = []
     var state = RolloutState.reading
@@ -121,7 +121,7 @@ package struct RolloutDirector: Sendable {
     /// How the stage ended that was over last, until it is taken.
     private var endOfStage: RolloutStatus?
     /// Signs the map before when it comes again; nil where maps are not signed.
-    package var signer: Signer?
+    var signer: Signer?
 
     /// How it ended; nil while it goes on.
     package var outcome: RolloutOutcome? { state.outcome }
@@ -444,7 +444,7 @@ package struct RolloutDirector: Sendable {
         guard let base = kept.base, base.id.digest != map.id.digest else { return nil }
         return RetainedMap.objection(
             to: map.id.revision,
-            over: MapPlan.Retained(revision: base.id.revision, digest: base.id.digest, entries: nil),
+            over: MapPlan.Retained(revision: base.id.revision, digest: base.id.digest),
             of: .group(group))
     }
 
@@ -507,7 +507,7 @@ package struct RolloutDirector: Sendable {
     }
 
     /// Whether there is a connection over which it hears itself.
-    package var isConnected: Bool { clock.isConnected }
+    var isConnected: Bool { clock.isConnected }
 
     /// Gives the lease up; nil when it has none, or another one has it.
     var release: MQTTMessage? {

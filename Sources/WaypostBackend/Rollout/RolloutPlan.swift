@@ -60,6 +60,20 @@ public struct RolloutPlan: Sendable {
     /// What should be known before, each a sentence.
     public internal(set) var notices: [String] = []
 
+    /// What was planned.
+    struct Subject: Sendable {
+        var id: String
+        var relocation: Relocation
+        var options: RolloutOptions
+        /// The map in force, where the broker has lost it.
+        var lost: Relocation?
+    }
+
+    /// What ``GroupClient/rollOut(_:because:observe:)`` begins.
+    let subject: Subject
+
+    init(_ subject: Subject, group: String) { (self.subject, self.group) = (subject, group) }
+
     /// Whether nothing speaks against it.
     public var isClear: Bool { faults.isEmpty && objections.isEmpty }
 
@@ -73,7 +87,7 @@ public struct RolloutPlan: Sendable {
     }
 
     /// The entries that have no effect somewhere, by their places from 0; nil when no routes are known.
-    package var foreseen: Set<Int>? {
+    var foreseen: Set<Int>? {
         builds.isEmpty ? nil : Set(builds.flatMap { $0.diff?.inactive ?? [] }.map { $0.number - 1 })
     }
 

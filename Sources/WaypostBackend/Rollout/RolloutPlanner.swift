@@ -6,7 +6,7 @@ import WaypostMessages
 import WaypostTools
 
 /// Finds out what a roll-out would do, before it begins.
-package struct RolloutPlanner {
+struct RolloutPlanner {
     /// A map that ends sooner is not rolled out, in milliseconds.
     private static let shortestLife: Int64 = 86_400_000
     private static let patience = Duration.seconds(30)
@@ -24,7 +24,7 @@ package struct RolloutPlanner {
     ///   - lost: The map that members have in force, where the broker has lost it: ``republish(as:)`` sends it again.
     ///   - only: The agents that are shown; nil for all.
     ///   - byteLimit: how much of the fleet's documents may wait here to be read.
-    package init(
+    init(
         _ settings: BackendConfiguration, group: String, _ options: RolloutOptions,
         republishing lost: Relocation? = nil, only: RolloutPlan.Selection? = nil,
         byteLimit: Int = RolloutController.byteLimit
@@ -38,11 +38,12 @@ package struct RolloutPlanner {
     /// - Parameters:
     ///   - id: The id that the roll-out would have: it says which agents come first.
     /// - Throws: ``BackendError`` when there is no broker, or when it is no map.
-    package func plan(_ relocation: Relocation, id: String) async throws -> RolloutPlan {
+    func plan(_ relocation: Relocation, id: String) async throws -> RolloutPlan {
         guard relocation.kind == .map, let candidate = RolloutDirector.Document(relocation.payload) else {
             throw BackendError(.invalid, "a roll-out needs a whole map with a rev")
         }
-        var plan = RolloutPlan(group: group)
+        var plan = RolloutPlan(
+            RolloutPlan.Subject(id: id, relocation: relocation, options: options, lost: lost), group: group)
         var fleet = RolloutFleet(group: group, salt: id, topics: topics)
         let reader = RolloutReader(settings, group: group)
         var kept = try await reader.kept()
@@ -179,7 +180,7 @@ package struct RolloutPlanner {
     /// Has the broker keep the lost map again, if the plan says that it is to.
     ///
     /// - Throws: ``BackendError``; of kind `notSent` when a newer one came meanwhile.
-    package func republish(as plan: RolloutPlan) async throws {
+    func republish(as plan: RolloutPlan) async throws {
         guard plan.republished != nil, let lost else { return }
         try await BackendSession.with(settings, required: []) { session in
             try await session.replaceMap(with: lost, of: .group(group), allowing: []) { _ in }

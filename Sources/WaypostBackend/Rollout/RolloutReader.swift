@@ -2,15 +2,15 @@ import Logging
 import MQTTLink
 import Threading
 import Waypost
-package import WaypostFleet
+import WaypostFleet
 import WaypostMessages
 
 /// Reads what the broker keeps of a group's roll-out.
-package struct RolloutReader: Sendable {
+struct RolloutReader: Sendable {
     private let settings: BackendConfiguration
     private let group: String
 
-    package init(_ settings: BackendConfiguration, group: String) {
+    init(_ settings: BackendConfiguration, group: String) {
         (self.settings, self.group) = (settings, group)
     }
 
@@ -83,7 +83,7 @@ package struct RolloutReader: Sendable {
     // MARK: The status
 
     /// What the roll-out looks like; nil when there was none.
-    package func status() async throws -> RolloutStatus? {
+    func status() async throws -> RolloutStatus? {
         guard var status = try await kept().status(of: group) else { return try await remembered() }
         // One that steers looks by itself.
         if status.holder == nil { status.notices += try await faultsOfAudit() }
@@ -130,7 +130,7 @@ package struct RolloutReader: Sendable {
     /// connections.
     ///
     /// - Throws: ``BackendError`` when there is no broker at first, or when it refuses to show it.
-    package func follow(_ changed: (RolloutStatus?) -> Bool) async throws {
+    func follow(_ changed: (RolloutStatus?) -> Bool) async throws {
         var shown: RolloutStatus?
         var (hasBegun, isLost) = (false, false)
         while true {
@@ -193,7 +193,7 @@ package struct RolloutReader: Sendable {
     ///
     /// A controller may write meanwhile, a document first and then its entry: a fault is one only when the same
     /// entries have it again.
-    package func history() async throws -> RolloutHistory {
+    func history() async throws -> RolloutHistory {
         try await BackendSession.with(
             settings, required: [topics.audits(of: group), topics.rollout(of: group)]
         ) { session in
@@ -254,24 +254,13 @@ extension RolloutDirector.Kept {
         return map != nil && lease == nil && base?.id.digest == map?.digest ? nil : control
     }
 
-    /// What the controller says, as long as it speaks of the same document; else what the document alone says.
-    package func status(of group: String) -> RolloutStatus? {
-        guard let control else { return nil }
-        let plain = RolloutStatus(control, group: group)
-        guard let lease, let full = statusOfLease, full.id == control.id else { return plain }
-        var status = full
-        (status.state, status.stage, status.author, status.why, status.changed) = (
-            plain.state, plain.stage, plain.author, plain.why, plain.changed
-        )
-        status.holder = lease.holder
-        return status
+    func status(of group: String) -> RolloutStatus? {
+        control.map { RolloutStatus($0, lease, of: group) }
     }
-
-    private var statusOfLease: RolloutStatus? { lease?.status.flatMap { try? RolloutStatus($0) } }
 
     /// Whether the controller has changed the roll-out and has not said yet how it stands.
     fileprivate var isAheadOfLease: Bool {
-        guard let control, let said = statusOfLease, said.id == control.id else { return false }
+        guard let control, let said = lease?.rolloutStatus, said.id == control.id else { return false }
         return said.changed < control.at
     }
 }

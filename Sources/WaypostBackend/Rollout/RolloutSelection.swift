@@ -6,9 +6,9 @@ extension RolloutPlan {
     /// Which clients a plan shows, by what they say of themselves: all of it must fit.
     public struct Selection: Sendable, Hashable {
         /// Labels that they have, with these values.
-        public let labels: [String: String]
+        let labels: [String: String]
         /// The versions of the app that they have; nil for any.
-        public let app: String?
+        let app: String?
 
         /// Clients with these labels, or with these versions.
         ///

@@ -101,7 +101,7 @@ struct AgentPage {
     ///
     /// - Parameter width: of the terminal; nil where there is none.
     func lines(_ style: Style, now: Int64 = WallClock.now(), within width: Int? = nil) -> [TerminalText] {
-        var lines = roster.table(style, now: now, within: width, wraps: true)
+        var lines = AgentTable(roster.summaries(now: now), now: now).lines(style, within: width, wraps: true)
         let health = member?.wholeHealth
         func section(_ title: StaticString, _ rows: [TextTable.Entry]) {
             guard !rows.isEmpty else { return }

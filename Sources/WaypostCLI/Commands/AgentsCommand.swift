@@ -156,9 +156,10 @@ struct AgentsCommand: OperatorCommand {
             Terminal.print(
                 "none of the \(roster.members.count.counted("agent")) at \(settings.place) matches")
         } else if !chosen.isEmpty {
-            let table = roster.table(
-                output.style, isWide: form != nil, agents: chosen, within: Terminal.width, wraps: wrap)
-            for line in table { Terminal.print(line) }
+            let table = AgentTable(chosen, isWide: form != nil)
+            for line in table.lines(output.style, within: Terminal.width, wraps: wrap) {
+                Terminal.print(line)
+            }
         }
         tellSilent(selection.silent(of: roster, now: WallClock.now()))
         try throwIfUnknown(in: roster, settings.place)
@@ -207,12 +208,12 @@ struct AgentsCommand: OperatorCommand {
             var roster = roster
             try await settings.follow(&roster) { roster, agent in
                 let now = WallClock.now()
-                guard let member = roster.members[agent],
-                    selection.holds(for: AgentStatus(agent, member, now: now), member, now)
-                else { return true }
+                guard let member = roster.members[agent] else { return true }
+                let status = AgentStatus(agent, member, now: now)
+                guard selection.holds(for: status, member, now) else { return true }
                 if output.isJSON { return Terminal.print(json: roster.json(of: agent)) }
-                let line = roster.line(of: agent, output.style, now: now, isWide: form != nil)
-                return line.map { Terminal.print($0) } ?? true
+                return AgentTable([status], now: now, isWide: form != nil).bareLines(output.style)
+                    .allSatisfy { Terminal.print($0) }
             }
         } catch is CancellationError where Signals.exit == .terminated {
             // SIGTERM is its ordinary end, for it has no other.

@@ -101,7 +101,8 @@ struct DescribeCommand: ContractCommand {
         guard let agent = agent.name, name.contains("://"), let settings = try? await session.resolved()
         else { return nil }
         do {
-            return try await MapClient(settings, of: .agent(agent), wait.replyWait).resolve([name]).first
+            return try await Backend(perCall: settings).agent(agent).resolve([name], deadline: wait.deadline)
+                .first
         } catch {
             let reason = error.words
             Terminal.note(

@@ -84,7 +84,7 @@ struct ExplainCommand: OperatorCommand {
             if isOK {
                 lines = CommandTimelineText(id: id, sender: of ?? sender, style: output.style)
                     .lines(answer)
-                let error = ClockOffset.error(of: answer)
+                let error = answer.clockAhead.milliseconds
                 if error != 0 { Terminal.note("--- \(ClockOffset.notice(agent, error: error))") }
             } else if answer.isOK {
                 lines = [

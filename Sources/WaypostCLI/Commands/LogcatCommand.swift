@@ -1,4 +1,5 @@
 import ArgumentParser
+import Threading
 import WaypostBackend
 import WaypostMessages
 
@@ -114,5 +115,35 @@ struct LogcatCommand: OperatorCommand {
                 session.resolved(), selection, filter: lines.filter(),
                 onlyFailures: failures, history: history, isDump: isDump || tail != nil,
                 output: printer.show))
+    }
+}
+
+extension LogStart {
+    /// As people write it: a span, or a time in one of the forms of ``WrittenTime``.
+    ///
+    /// - Throws: ``TimeFault`` when it is neither.
+    init(
+        _ text: String, now: Int64 = WallClock.now(), local: @escaping WrittenTime.Zone = WrittenTime.local
+    ) throws(TimeFault) {
+        let ago = " ago"
+        if let span = TimeSpan(argument: text.hasSuffix(ago) ? String(text.dropLast(ago.count)) : text) {
+            self = .span(span)
+        } else {
+            self = .time(try WrittenTime(text).moment(now: now, local: local))
+        }
+    }
+}
+
+extension LogHistoryRange {
+    /// As `-t` and `-T` of adb have it: a number of lines, or a time; from ten digits on a number is a time.
+    ///
+    /// - Throws: ``TimeFault`` when it is neither.
+    init(_ text: String) throws(TimeFault) {
+        guard let count = Int(text), count < 1_000_000_000 else {
+            self.init(start: try LogStart(text))
+            return
+        }
+        guard count > 0 else { throw TimeFault(description: "the number of lines must be 1 or more") }
+        self.init(last: count)
     }
 }

@@ -30,7 +30,7 @@ struct MapDiffCommand: OperatorCommand {
         let audience = try audience.audience
         let settings = try await session.resolved(signedBy: signing, asking: asking)
         let relocation = try RelocationOptions.relocation(file: file, by: settings.name)
-        let delivery = MapDelivery(maps: MapClient(settings, of: audience), output: output)
+        let delivery = MapDelivery(backend: Backend(perCall: settings), audience: audience, output: output)
         try await delivery.preview(relocation)
     }
 }

@@ -1,7 +1,8 @@
 import ArgumentParser
 import WaypostBackend
+import WaypostMessages
 
-struct MapUndoCommand: MapAskingCommand {
+struct MapUndoCommand: OperatorCommand {
     static let configuration = CommandConfiguration(
         commandName: "undo",
         abstract: "Send the map before the last change again, with the next revision.",
@@ -41,14 +42,21 @@ struct MapUndoCommand: MapAskingCommand {
 
     func perform() async throws {
         let settings = try await session.resolved(signedBy: signing, asking: asking)
-        let maps = MapClient(settings, of: try audience.audience, wait.replyWait)
-        let undo = try await maps.undo(to: revision)
+        let (backend, audience) = (Backend(perCall: settings), try audience.audience)
+        let undo =
+            switch audience {
+            case .agent(let name):
+                try await backend.agent(name).previousMap(revision: revision, deadline: wait.deadline)
+            case .group(let name):
+                try await backend.group(name).previousMap(revision: revision, deadline: wait.deadline)
+            }
         if !output.isJSON {
             Terminal.note("waypost: back to \(undo.origin), as rev \(undo.revision)")
         }
         // It was in force before, with whatever it has.
         let delivery = MapDelivery(
-            maps: maps, output: output, allowed: yes ? MapUndo.allowed : MapUndo.allowed.subtracting([.loss]))
+            backend: backend, audience: audience, output: output, deadline: wait.deadline,
+            allowed: yes ? MapUndo.allowed : MapUndo.allowed.subtracting([.loss]))
         if dryRun {
             try await delivery.preview(undo.relocation)
         } else {

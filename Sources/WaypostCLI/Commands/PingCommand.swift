@@ -1,5 +1,6 @@
 import ArgumentParser
 import Threading
+import Waypost
 import WaypostBackend
 import WaypostMessages
 
@@ -23,7 +24,7 @@ struct PingCommand: RequestVerb {
         return Health(answer.reply.result)
             .lines(
                 of: answer.agent, "\(answer.roundTrip) ms, ", style,
-                clockError: ClockOffset.error(of: answer))
+                clockError: answer.clockAhead.milliseconds)
             + [offset].compactMap(\.self).filter(\.isLarge).map {
                 "  \(style.yellow(TerminalText($0.text(of: answer.agent))))"
             }

@@ -76,10 +76,9 @@ struct RelocateCommand: OperatorCommand {
             throw CommandError(
                 .usage, "--base and --rev are for a patch of one agent; a group is sent a whole map")
         }
-        let maps = MapClient(settings, of: audience, wait.replyWait)
-        let relocation = try await maps.merged(try entry.relocation(by: settings.name))
+        let relocation = try entry.relocation(by: settings.name)
         let delivery = MapDelivery(
-            maps: maps, output: output,
+            backend: Backend(perCall: settings), audience: audience, output: output, deadline: wait.deadline,
             // Of an agent that is still to come nothing is known.
             allowed: objections.allowed.union(outdated.allowed)
                 .union(newAgent ? [.unknownReceiver, .unchecked] : []).union(yes ? [.loss] : []))

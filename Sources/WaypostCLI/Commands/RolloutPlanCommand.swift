@@ -56,12 +56,11 @@ struct RolloutPlanCommand: RolloutVerb {
             .prepared(for: .group(target.name), settings)
         var options = try stages.options(pace)
         options.allowed = objections.allowed
-        let planner = RolloutPlanner(
-            settings, group: try target.name, options,
-            republishing: try lost.file.map { try RelocationOptions.relocation(file: $0, by: settings.name) },
-            only: try FactFilter.selection(only))
-        let plan = try await Terminal.waiting(while: "asking the agents of @\(target.name)") {
-            try await planner.plan(map, id: id)
+        let group = Backend(perCall: settings).group(try target.name)
+        let lost = try lost.file.map { try RelocationOptions.relocation(file: $0, by: settings.name) }
+        let plan = try await Terminal.waiting(while: "asking the agents of @\(group.name)") {
+            try await group.planRollout(
+                map, id: id, options, republishing: lost, only: try FactFilter.selection(only))
         }
         if output.isJSON {
             Terminal.print(json: plan.json)

@@ -48,18 +48,16 @@ struct RolloutStartCommand: SteeringVerb {
         var settings = try await session.resolved(signedBy: signing, asking: asking)
         try trust.name(to: &settings.signer)
         let group = try target.name
-        // Before anything is sent: the file may be another one.
-        _ = try audit.record()
         let map = try RelocationOptions.relocation(file: file, by: settings.name)
             .prepared(for: .group(group), settings)
         let name = id ?? "r-\(Identifier.short().lowercased())"
         var options = try stages.options(pace)
         options.allowed = objections.allowed
-        let planner = RolloutPlanner(
-            settings, group: group, options,
-            republishing: try lost.file.map { try RelocationOptions.relocation(file: $0, by: settings.name) })
+        options.auditFile = audit.file
+        let backend = Backend(perCall: settings)
+        let lost = try lost.file.map { try RelocationOptions.relocation(file: $0, by: settings.name) }
         let plan = try await Terminal.waiting(while: "asking the agents of @\(group)") {
-            try await planner.plan(map, id: name)
+            try await backend.group(group).planRollout(map, id: name, options, republishing: lost)
         }
         guard plan.faults.isEmpty else {
             throw BackendError(.notSent, "not begun: \(plan.faults.joined(separator: "; "))")
@@ -71,12 +69,7 @@ struct RolloutStartCommand: SteeringVerb {
                 "not begun: \(texts); \(plan.objections.options) "
                     + "\(plan.objections.count == 1 ? "begins" : "begin") all the same")
         }
-        guard let document = RolloutDirector.Document(map.payload) else {
-            throw BackendError(.invalid, "a roll-out needs a whole map with a rev")
-        }
         for notice in plan.notices.prefix(20) { Terminal.note("waypost: \(notice)") }
-        try await planner.republish(as: plan)
-        try await steer(
-            .start(id: name, document, why: why), options, foreseen: plan.foreseen, at: settings)
+        try await steer(backend, options) { try await $0.rollOut(plan, because: why, observe: $2) }
     }
 }

@@ -21,7 +21,7 @@ struct RolloutStatusCommand: RolloutVerb {
 
     func perform() async throws {
         let group = try target.name
-        guard let status = try await RolloutReader(session.resolved(), group: group).status() else {
+        guard let status = try await Backend(perCall: session.resolved()).group(group).rolloutStatus() else {
             throw CommandError(.noReply, "there was no roll-out in @\(group)")
         }
         RolloutPrinter(text, of: group, isJSON: output.isJSON).show(status)
@@ -45,19 +45,20 @@ struct RolloutWatchCommand: RolloutVerb {
     @OptionGroup(title: "Broker", visibility: .shared) var session: SessionOptions
 
     func perform() async throws {
-        let group = try target.name
-        let printer = RolloutPrinter(text, of: group, isJSON: output.isJSON)
-        var outcome: RolloutOutcome?
-        try await RolloutReader(session.resolved(), group: group).follow { status in
-            guard let status else {
-                Terminal.note("waypost: there was no roll-out in @\(group) yet")
-                return true
-            }
-            printer.show(status)
-            outcome = status.outcome
-            return outcome == nil
+        let name = try target.name
+        let printer = RolloutPrinter(text, of: name, isJSON: output.isJSON)
+        let group = Backend(perCall: try await session.resolved()).group(name)
+        if try await group.rolloutStatus() == nil {
+            Terminal.note("waypost: there was no roll-out in @\(name) yet")
         }
-        if let exit = outcome.map({ printer.show($0) }), exit != .ok { throw exit }
+        for try await status in group.rolloutStatuses() {
+            printer.show(status)
+            guard let outcome = status.outcome else { continue }
+            let exit = printer.show(outcome)
+            guard exit == .ok else { throw exit }
+            return
+        }
+        try Task.checkCancellation()
     }
 }
 
@@ -106,7 +107,7 @@ struct RolloutHistoryCommand: RolloutVerb {
             }
             history = RolloutHistory(file: try InputFile.read(file, purpose: "audit"))
         } else {
-            history = try await RolloutReader(session.resolved(), group: target.name).history()
+            history = try await Backend(perCall: session.resolved()).group(target.name).rolloutHistory()
         }
         if output.isJSON {
             for entry in history.entries { Terminal.print(json: entry.payload) }

@@ -1,6 +1,5 @@
 import ArgumentParser
 import WaypostBackend
-import WaypostMessages
 
 /// What is its own of a verb that takes a roll-out over, changes it, and steers it from there.
 protocol SteeringKind {
@@ -8,7 +7,7 @@ protocol SteeringKind {
     static var configuration: CommandConfiguration { get }
     /// The outcome that is what was asked for, whatever status it has otherwise.
     static var wanted: Exit? { get }
-    static func order(_ options: Options) -> RolloutDirector.Order
+    static func steering(_ own: Options) -> Steering
 }
 
 extension SteeringKind {
@@ -31,7 +30,7 @@ struct SteeringCommand<Kind: SteeringKind>: SteeringVerb {
         var settings = try await session.resolved(signedBy: signing)
         try trust.name(to: &settings.signer)
         do {
-            try await steer(Kind.order(own), own.options(), at: settings)
+            try await steer(Backend(perCall: settings), own.options(), Kind.steering(own))
         } catch let exit as Exit where exit == Kind.wanted {
             // That is what was asked for.
         }
@@ -51,7 +50,9 @@ enum RolloutPause: SteeringKind {
 
     static var wanted: Exit? { .noReply }
 
-    static func order(_ options: RolloutReason) -> RolloutDirector.Order { .pause(why: options.why) }
+    static func steering(_ own: RolloutReason) -> Steering {
+        { try await $0.pauseRollout(because: own.why, $1, observe: $2) }
+    }
 }
 
 enum RolloutTakeBack: SteeringKind {
@@ -67,7 +68,9 @@ enum RolloutTakeBack: SteeringKind {
 
     static var wanted: Exit? { .failed }
 
-    static func order(_ options: RolloutReason) -> RolloutDirector.Order { .takeBack(why: options.why) }
+    static func steering(_ own: RolloutReason) -> Steering {
+        { try await $0.takeRolloutBack(because: own.why, $1, observe: $2) }
+    }
 }
 
 enum RolloutResume: SteeringKind {
@@ -82,7 +85,9 @@ enum RolloutResume: SteeringKind {
               waypost rollout resume --group lobby --dwell 1m --without-traffic
             """)
 
-    static func order(_: RolloutPace) -> RolloutDirector.Order { .resume }
+    static func steering(_: RolloutPace) -> Steering {
+        { try await $0.resumeRollout($1, observe: $2) }
+    }
 }
 
 enum RolloutAdvance: SteeringKind {
@@ -94,7 +99,9 @@ enum RolloutAdvance: SteeringKind {
               waypost rollout advance --group lobby
             """)
 
-    static func order(_: RolloutPace) -> RolloutDirector.Order { .advance }
+    static func steering(_: RolloutPace) -> Steering {
+        { try await $0.advanceRollout($1, observe: $2) }
+    }
 }
 
 enum RolloutPromote: SteeringKind {
@@ -106,5 +113,7 @@ enum RolloutPromote: SteeringKind {
               waypost rollout promote --group lobby --tail 0s
             """)
 
-    static func order(_: RolloutPace) -> RolloutDirector.Order { .promote }
+    static func steering(_: RolloutPace) -> Steering {
+        { try await $0.promoteRollout($1, observe: $2) }
+    }
 }

@@ -63,14 +63,10 @@ struct RoutesCommand: ContractCommand {
 extension RoutesCommand {
     /// Lays the agent's redirects over its routes; paths that maps added or took away are in the routes already.
     private func redirect(_ router: Router, as agent: String) async throws {
-        let client = MapClient(try await session.resolved(), of: .agent(agent), wait.replyWait)
+        let client = Backend(perCall: try await session.resolved()).agent(agent)
         let maps: AgentMaps
         do {
-            let answers = try await client.maps()
-            guard let found = answers.values.first?.value else {
-                throw answers.silence ?? BackendError(.refused, "\(agent) refuses to say it")
-            }
-            maps = found
+            maps = try await client.maps(deadline: wait.deadline)
         } catch let error as BackendError where error.kind != .noBroker {
             // Who may not ask is told so; that is no fault of the agent's.
             return Terminal.note(

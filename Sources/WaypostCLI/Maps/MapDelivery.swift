@@ -6,12 +6,13 @@ import WaypostMessages
 
 /// A document for agents: what it would change is shown, then it is sent, then what became of it is shown.
 struct MapDelivery {
-    let maps: MapClient
+    let backend: Backend
+    let audience: Audience
     let output: OutputOptions
+    /// How long answers are waited for, where that was asked for.
+    var deadline: Duration?
     /// What may speak against it: it is not asked about.
     var allowed: Set<MapObjection.Kind> = []
-
-    private var audience: Audience { maps.audience }
 
     /// Prints what a document would change, and what speaks against it.
     ///
@@ -23,7 +24,7 @@ struct MapDelivery {
             Terminal.print(json: plan.json)
         } else {
             for line in text.lines(plan) + text.lines(plan.objections) { Terminal.print(line) }
-            if let kept = fate(plan, relocation) { Terminal.print("\(kept)") }
+            if let kept = fate(plan) { Terminal.print("\(kept)") }
         }
         // What is only asked about is no mistake.
         let left = plan.objections.filter { !allowed.contains($0.kind) && $0.kind != .loss }
@@ -33,7 +34,10 @@ struct MapDelivery {
 
     private func plan(_ relocation: Relocation) async throws -> MapPlan {
         try await Terminal.waiting(while: "reading what the broker keeps of the agents") {
-            try await maps.plan(relocation)
+            switch audience {
+            case .agent(let name): try await backend.agent(name).plan(relocation)
+            case .group(let name): try await backend.group(name).plan(relocation)
+            }
         }
     }
 
@@ -50,22 +54,11 @@ struct MapDelivery {
             )
         }
         try confirm(plan)
-        var refused = 0
-        // What was shown is allowed by now, and nothing that comes meanwhile.
-        let count = try await maps.send(relocation, allowing: Set(plan.objections.map(\.kind))) { answer in
+        var (count, refused) = (0, 0)
+        try await backend.relocate(plan, deadline: deadline) { answer in
+            count += 1
             if !answer.isApplied { refused += 1 }
-            if output.isJSON {
-                Terminal.print(json: answer.line)
-            } else {
-                for line in text.lines(answer) { Terminal.print(line) }
-                if answer.refusal?.code == .expired, let expires = relocation.expires,
-                    expires > WallClock.now()
-                {
-                    Terminal.print(
-                        "  by this machine's clock its exp is at \(Timestamp.local(expires)): the agent's clock is ahead; set it, or send the document without exp"
-                    )
-                }
-            }
+            show(answer, to: plan.relocation)
         }
         if count == 0 {
             if output.isJSON {
@@ -75,13 +68,28 @@ struct MapDelivery {
             }
         }
         guard refused > 0 else { return }
-        if relocation.kind == .map, !output.isJSON {
+        if plan.relocation.kind == .map, !output.isJSON {
             Terminal.note(
                 "waypost: the broker keeps the refused map for \(audience) and offers it at each connection; to take it "
                     + "back: waypost map undo \(audience.option) (with --ask-as PROFILE where this sender may not ask "
                     + "agents)")
         }
         throw Exit.failed
+    }
+
+    private func show(_ answer: RelocationAnswer, to relocation: Relocation) {
+        if output.isJSON {
+            Terminal.print(json: answer.line)
+            return
+        }
+        for line in text.lines(answer) { Terminal.print(line) }
+        guard answer.refusal?.code == .expired, let expires = relocation.expires, expires > WallClock.now()
+        else {
+            return
+        }
+        Terminal.print(
+            "  by this machine's clock its exp is at \(Timestamp.local(expires)): the agent's clock is ahead; set it, or send the document without exp"
+        )
     }
 
     private var text: MapText { MapText(style: output.style) }
@@ -118,8 +126,8 @@ struct MapDelivery {
     }
 
     /// What becomes of the retained document; nil for a patch, which is not retained.
-    private func fate(_ plan: MapPlan, _ relocation: Relocation) -> String? {
-        guard relocation.kind == .map else { return nil }
+    private func fate(_ plan: MapPlan) -> String? {
+        guard plan.relocation.kind == .map else { return nil }
         let replaced =
             plan.retained.map { " instead of \($0.revision.map { "rev \($0)" } ?? "a map without rev")" }
             ?? ""

@@ -7,12 +7,10 @@ import WaypostTools
 /// Completions that ask the broker.
 extension CompletionKind {
     /// The agents that the broker knows.
-    static let agents = roster { Set($0.members.keys) }
+    static let agents = known { $0.map(\.name) }
 
     /// The groups that they are in.
-    static let groups = roster { roster in
-        roster.members.values.reduce(into: ["all"]) { $0.formUnion($1.health?.groups ?? []) }
-    }
+    static let groups = known { ["all"] + $0.flatMap(\.groups) }
 
     /// The patterns of the agent that `--agent` names.
     static let routes = names { contract, _ in contract.routes.map(\.path) }
@@ -59,9 +57,9 @@ extension CompletionKind {
         }
     }
 
-    private static func roster(_ list: @escaping @Sendable (Roster) -> Set<String>) -> CompletionKind {
+    private static func known(_ list: @escaping @Sendable ([AgentStatus]) -> [String]) -> CompletionKind {
         offer { _, settings in
-            list(try await settings.roster(within: patience)).sorted()
+            Set(list(try await Backend(perCall: settings).agents(within: patience))).sorted()
         }
     }
 

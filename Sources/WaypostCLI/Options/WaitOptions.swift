@@ -24,6 +24,8 @@ struct WaitOptions: ParsableArguments {
         guard isOn else { throw ValidationError("--wait 0 waits for no answer") }
     }
 
+    /// How long, where that was asked for.
+    var deadline: Duration? { given?.duration }
     var replyWait: ReplyWait { ReplyWait(given) }
     var isOn: Bool { replyWait.isOn }
     var duration: Duration { replyWait.duration }

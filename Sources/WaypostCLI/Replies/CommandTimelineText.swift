@@ -9,12 +9,12 @@ struct CommandTimelineText {
     let style: Style
 
     func lines(_ answer: CommandReply) -> [TerminalText] {
-        CommandSituation.all(in: answer.reply, clockError: ClockOffset.error(of: answer)).flatMap(timeline)
+        CommandTimeline.all(in: answer, of: id).prefix(100).flatMap(lines)
     }
 
-    private func timeline(_ situation: CommandSituation) -> [TerminalText] {
+    private func lines(_ command: CommandTimeline) -> [TerminalText] {
         var lines: [TerminalText] = [
-            "\(style.bold("\(id) of \(sender) to \(situation.receiver)"))  \(situation.text)"
+            "\(style.bold("\(id) of \(sender) to \(command.receiver)"))  \(command.situation)"
         ]
         func line(_ step: String, _ text: String) { lines.append("  \(step.padding(to: 13))\(text)") }
         var before: Int64?
@@ -27,19 +27,19 @@ struct CommandTimelineText {
             line(name, "\(Timestamp.threadTime(time))\(more)")
             before = time
         }
-        step("received", situation.received)
-        if situation.interrupted > 0 {
+        step("received", command.received)
+        if command.attempt > 1 {
             line(
                 "interrupted",
-                situation.interrupted == 1
+                command.attempt == 2
                     ? "attempt 1: the agent ended before it had a result"
-                    : "attempts 1 to \(situation.interrupted): the agent ended before they had a result")
+                    : "attempts 1 to \(command.attempt - 1): the agent ended before they had a result")
         }
-        step("started", situation.started, situation.attempt > 1 ? "attempt \(situation.attempt)" : nil)
-        step("ended", situation.ended, situation.outcome)
-        step("acknowledged", situation.acknowledged, "the broker has the reply")
-        if let due = situation.due { line("begins", Timestamp.threadTime(due)) }
-        if situation.started == nil, !situation.isOver, let end = situation.expires {
+        step("started", command.running, command.attempt > 1 ? "attempt \(command.attempt)" : nil)
+        step("ended", command.ended, command.outcome)
+        step("acknowledged", command.acknowledged, "the broker has the reply")
+        if let due = command.due { line("begins", Timestamp.threadTime(due)) }
+        if command.running == nil, command.ended == nil, let end = command.expires {
             line("expires", Timestamp.threadTime(end))
         }
         return lines

@@ -35,12 +35,11 @@ struct RolloutAudit: ParsableArguments {
             "Append each entry of the audit to this file, too; one for each group.", valueName: "file"),
         completion: .file())
     var file: String?
-
-    /// The file of the audit, if one is given.
-    ///
-    /// - Throws: ``BackendError`` when it can't be used.
-    func record() throws -> RolloutAuditFile? { try file.map { try RolloutAuditFile($0) } }
 }
+
+/// Steers a group's roll-out until it ends, and hands over what it looks like.
+typealias Steering =
+    (GroupClient, RolloutOptions, @escaping @Sendable (RolloutStatus) -> Void) async throws -> RolloutOutcome
 
 /// A verb that steers a roll-out.
 protocol SteeringVerb: RolloutVerb {
@@ -51,18 +50,16 @@ protocol SteeringVerb: RolloutVerb {
 extension SteeringVerb {
     /// Steers, shows what happens, and ends with the status of the outcome.
     func steer(
-        _ order: RolloutDirector.Order, _ options: RolloutOptions = RolloutOptions(),
-        foreseen: Set<Int>? = nil, at settings: BackendConfiguration
+        _ backend: Backend, _ options: RolloutOptions, _ steering: Steering
     ) async throws {
         let group = try target.name
         let printer = RolloutPrinter(text, of: group, isJSON: output.isJSON)
-        let controller = RolloutController(
-            settings, group: group, options, foreseen: foreseen, audit: try audit.record(),
-            observe: { printer.show($0) })
+        var options = options
+        options.auditFile = audit.file
         do {
-            let (outcome, unkept) = try await controller.run(order)
-            let exit = printer.show(outcome, steeredBy: settings.name)
-            if let unkept { throw CommandError(exit == .ok ? .failed : exit, unkept) }
+            let outcome = try await steering(backend.group(group), options) { printer.show($0) }
+            let exit = printer.show(outcome, steeredBy: backend.settings.name)
+            if let unkept = printer.unkept { throw CommandError(exit == .ok ? .failed : exit, unkept) }
             guard exit == .ok else { throw exit }
         } catch let error as CancellationError {
             // It may have begun before there was anything to be shown.
@@ -104,10 +101,14 @@ final class RolloutPrinter: Sendable {
         var unshown: RolloutStatus?
         /// The state and the stage of what came last.
         var place: [String] = []
+        var unkept: String?
     }
 
     /// Whether there was anything to show.
     var hasShown: Bool { last.withLock { !$0.place.isEmpty } }
+
+    /// What the file of the audit lacks.
+    var unkept: String? { last.withLock(\.unkept) }
 
     init(_ text: RolloutText, of group: String, isJSON: Bool) {
         (self.text, self.group, self.isJSON) = (text, group, isJSON)
@@ -124,7 +125,7 @@ final class RolloutPrinter: Sendable {
         let wanted = last.withLock { last -> [RolloutStatus] in
             let ended = last.place != place ? last.unshown : nil
             let isNews = isJSON || last.essence != essence
-            last.place = place
+            (last.place, last.unkept) = (place, status.unkept)
             last.unshown = isNews ? nil : status
             if isNews { last.essence = essence }
             return [ended, isNews ? status : nil].compactMap(\.self)

@@ -40,7 +40,7 @@ struct WatchScreen {
             .suffix(max(2, rows / 4 - 1))
         // A third for the agents, a quarter for failures, what is left for the log; what that does not need, too.
         let free = rows - 3 - failures.count - model.lines.count
-        let table = model.roster.rows(now: now, within: columns)
+        let table = AgentTable(model.roster.summaries(now: now), now: now).rows(within: columns)
         var lines = part(table, around: view.selected, within: max(3, rows / 3, free)) { row in
             let text = fitted(row.lines[0])
             return row.agent != nil && row.agent == view.selected
@@ -102,7 +102,8 @@ struct WatchScreen {
 
     /// The first lines of a list that may be too long, or those up to the chosen one, and how many are left out.
     private func part(
-        _ table: [Roster.Row], around agent: String?, within limit: Int, _ draw: (Roster.Row) -> TerminalText
+        _ table: [AgentTable.Row], around agent: String?, within limit: Int,
+        _ draw: (AgentTable.Row) -> TerminalText
     ) -> [TerminalText] {
         guard table.count > limit else { return table.map(draw) }
         let chosen = agent.flatMap { agent in table.firstIndex { $0.agent == agent } } ?? 0

@@ -72,7 +72,7 @@ struct WatchView: Sendable {
     }
 
     private mutating func select(_ step: Int, _ model: WatchModel) {
-        let names = model.roster.rows(now: 0).compactMap(\.agent)
+        let names = model.roster.summaries(now: 0).map(\.name)
         guard !names.isEmpty else { return }
         let place = selected.flatMap(names.firstIndex)
         let next = place.map { ($0 + step + names.count) % names.count } ?? (step > 0 ? 0 : names.count - 1)

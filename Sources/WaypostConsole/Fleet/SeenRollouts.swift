@@ -6,7 +6,8 @@ import WaypostMessages
 /// What the broker keeps of roll-outs, by group.
 struct SeenRollouts: Sendable {
     private struct Group: Sendable {
-        var kept = RolloutDirector.Kept()
+        var control: RolloutControl?
+        var lease: RolloutLease?
         /// The audit, by the place in its ring.
         var entries: [Int64: [UInt8]] = [:]
         /// The bytes of each message that is kept, by the place in the ring; -1 and -2 are the control and the lease.
@@ -54,8 +55,8 @@ struct SeenRollouts: Sendable {
         let growth = document.bytes - (group.bytes[document.slot] ?? 0)
         guard bytes + growth <= Self.maximumBytes else { return }
         switch document.content {
-        case .control(let control): group.kept.control = control
-        case .lease(let lease): group.kept.lease = lease
+        case .control(let control): group.control = control
+        case .lease(let lease): group.lease = lease
         case .entry(let payload): group.entries[document.slot] = payload
         }
         group.bytes[document.slot] = document.bytes
@@ -66,8 +67,9 @@ struct SeenRollouts: Sendable {
     /// All that there were, those that go on first.
     func json(asOf: Int64) -> JSONValue {
         let found = groups.compactMap { name, group -> (status: RolloutStatus, json: JSONValue)? in
-            guard var status = group.kept.status(of: name) else { return nil }
-            let history = RolloutHistory(Array(group.entries.values), endingWith: group.kept.control)
+            guard let control = group.control else { return nil }
+            var status = RolloutStatus(control, group.lease, of: name)
+            let history = RolloutHistory(Array(group.entries.values), endingWith: control)
             // One that steers looks by itself.
             if status.holder == nil { status.notices += history.faults.prefix(10) }
             let log = history.entries.filter { $0.id == status.id }

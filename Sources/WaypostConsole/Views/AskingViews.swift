@@ -213,18 +213,22 @@ struct AskingViews: Sendable {
     /// What a draft would change; nothing is sent.
     func diff(_ body: JSONValue) async throws -> JSONValue {
         let draft = try MapDraft(body, author: backend.settings.name)
-        let plan: MapPlan
-        switch draft.audience {
-        case .agent(let name):
-            plan = try await MapClient(backend.settings, of: .agent(name)).plan(draft.relocation)
-        case .group(let name):
-            plan = try await MapClient(backend.settings, of: .group(name)).plan(draft.relocation)
-        }
+        let plan = try await backend.plan(draft.relocation, for: draft.audience)
         if let absence = plan.absence { throw BackendError(.unknownReceiver, "\(absence)") }
         return plan.pageJSON.merging([
             "asOf": .int(WallClock.now()), "document": draft.json,
             "command": .string(try draft.command(shell)),
         ])
+    }
+}
+
+extension Backend {
+    /// What a document would change at an agent, or at the members of a group.
+    func plan(_ relocation: Relocation, for audience: Audience) async throws -> MapPlan {
+        switch audience {
+        case .agent(let name): try await agent(name).plan(relocation)
+        case .group(let name): try await group(name).plan(relocation)
+        }
     }
 }
 

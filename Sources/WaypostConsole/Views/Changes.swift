@@ -198,10 +198,13 @@ struct Changes: Sendable {
             }
                 ?? shell.line(["map", "undo"], [], [kind: name, "yes": nil]))
         guard !isDry else { return ["command": line] }
-        let client = MapClient(backend.settings, of: audience)
-        let undo = try await client.undo(to: revision)
+        let undo =
+            switch audience {
+            case .agent(let name): try await backend.agent(name).previousMap(revision: revision)
+            case .group(let name): try await backend.group(name).previousMap(revision: revision)
+            }
         guard body["send"] == true else {
-            let plan = try await client.plan(undo.relocation)
+            let plan = try await backend.plan(undo.relocation, for: audience)
             return plan.pageJSON.merging([
                 "origin": .string(undo.origin), "command": line, "revision": .int(undo.revision),
                 "document": .array(undo.entries.map(\.json)),
@@ -219,8 +222,12 @@ struct Changes: Sendable {
         var answers: [RelocationAnswer] = []
         var silent: [String] = []
         do {
-            _ = try await MapClient(backend.settings, of: audience).relocate(relocation, allowing: allowed) {
-                answers.append($0)
+            switch audience {
+            case .agent(let name):
+                answers = [try await backend.agent(name).relocate(relocation, allowing: allowed)]
+            case .group(let name):
+                let found = try await backend.group(name).relocate(relocation, allowing: allowed)
+                (answers, silent) = (found.values, found.silent.map(\.name))
             }
         } catch let error as BackendError where error.kind == .noReply {
             silent = error.silent.map(\.name)

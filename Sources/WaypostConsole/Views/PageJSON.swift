@@ -59,9 +59,10 @@ extension MapPlan {
     var pageJSON: JSONValue {
         [
             "members": .array(members.prefix(1_000).map(JSONValue.string)),
-            "memberCount": .int(Int64(members.count)), "silent": .array(unknown.map(JSONValue.string)),
+            "memberCount": .int(Int64(members.count)),
+            "silent": .array(unknowns.flatMap(\.agents).sorted().map(JSONValue.string)),
             "offline": [], "replaces": .init(retained.map { $0.revision ?? 0 }),
-            "disappearing": .int(Int64(disappearing)), "refused": .bool(isRefused),
+            "disappearing": .int(Int64(disappearing)), "refused": .bool(diffs.contains { $0.refusal != nil }),
             "diffs": .array(diffs.map(\.pageJSON)), "objections": .array(objections.map(\.json)),
         ]
     }

@@ -48,7 +48,16 @@ public struct AgentStatus: Sendable, Hashable {
     /// Its version.
     public package(set) var version: String
     package let mqtt: String
-    package var groups: [String]
+    /// Its groups beside `all`, as far as it said so.
+    public package(set) var groups: [String]
+    /// The version of the app; nil when it does not say it.
+    public package(set) var build: String?
+    /// The labels of the client; nil when its health is not known.
+    ///
+    /// The value of one with the name of a secret is `***`.
+    public package(set) var labels: [String: String]?
+    /// The broker that it is connected to, as it says itself.
+    package var broker: String?
     /// What is wrong, and what is not known, for people, without times; empty when there is nothing to say.
     public package(set) var problem: String
     /// How far its clock is behind ours, in milliseconds, when that is too far to believe its times.
@@ -86,7 +95,8 @@ public struct AgentStatus: Sendable, Hashable {
         self.map = map.map { $0.revisions.isEmpty ? "none" : $0.revisions } ?? "?"
         version = member.version ?? "?"
         mqtt = member.mqttVersion ?? "?"
-        groups = health?.groups ?? []
+        (groups, build, labels) = (health?.groups ?? [], health?.build, health?.labels)
+        broker = health?.broker
         let unreadable = member.unreadable.sorted().map { "its \($0) can't be read" }
         problem =
             (unreadable

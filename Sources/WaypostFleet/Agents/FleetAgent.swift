@@ -31,8 +31,8 @@ package struct FleetAgent: Sendable {
     /// The groups that it says it is in, beside `all`; nil until it has said so.
     package private(set) var groups: [String]?
     /// When we saw that it came or went, by our clock; nil when it was so already.
-    package private(set) var seenAt: Int64?
-    package private(set) var isRed = false
+    private(set) var seenAt: Int64?
+    private(set) var isRed = false
     /// Whether its groups are those of the process that is known.
     private(set) var areGroupsNew = false
     /// Whether it has spoken of late: it is there, though the broker keeps no state of it.

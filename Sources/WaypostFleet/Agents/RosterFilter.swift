@@ -17,15 +17,15 @@ package struct RosterFilter: Sendable {
     package var names: [String]
     package var group: String?
     /// Empty for all; see ``words``.
-    package var states: [String]
+    var states: [String]
     /// Only those with something to be said of them.
     var haveProblem: Bool
     package var version: String?
     /// Labels that an agent must have, with these values.
     package var labels: [String: String]
     /// Only of these versions of the app.
-    package var app: AppRange?
-    package var order: Order
+    var app: AppRange?
+    var order: Order
 
     package init(
         names: [String] = [], group: String? = nil, states: [String] = [], haveProblem: Bool = false,

@@ -5,7 +5,7 @@ package struct EventDeduplicator: Sendable {
     /// The numbers that are remembered of an agent, back from its newest: more than an agent keeps for a replay.
     private static let span: Int64 = 4_096
     /// More than one broker serves; beyond it all are forgotten, and a replay may show events again.
-    package static let maximumAgents = 10_000
+    static let maximumAgents = 10_000
 
     private struct Seen {
         let boot: String

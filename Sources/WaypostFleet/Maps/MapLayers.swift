@@ -79,7 +79,7 @@ package struct MapLayers: Sendable {
     }
 
     /// The document of a layer by its revision and its bytes; nil when there is none.
-    package func mapID(of key: String) -> RolloutControl.MapID? {
+    func mapID(of key: String) -> RolloutControl.MapID? {
         stored[key].flatMap { record in
             record.isEmptied
                 ? nil
@@ -182,7 +182,7 @@ package struct MapLayers: Sendable {
     }
 
     /// Whether these very bytes are in the layer already; one that the disk has damaged is not.
-    package func isInForce(_ digest: [UInt8], on key: String) -> Bool {
+    func isInForce(_ digest: [UInt8], on key: String) -> Bool {
         stored[key].map { $0.digest == digest && !$0.isDamaged } ?? false
     }
 

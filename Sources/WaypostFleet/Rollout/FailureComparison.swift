@@ -12,11 +12,11 @@ struct FailureComparison: Sendable, Hashable {
     /// Failures in the cohort, and the time that its agents were looked at; only the ratio of the times counts.
     var cohort: (events: Int, exposure: Double) = (0, 0)
     /// The same of the agents that were not chosen.
-    package var control: (events: Int, exposure: Double) = (0, 0)
+    var control: (events: Int, exposure: Double) = (0, 0)
 
     init() {}
 
-    package static func == (one: FailureComparison, other: FailureComparison) -> Bool {
+    static func == (one: FailureComparison, other: FailureComparison) -> Bool {
         one.cohort == other.cohort && one.control == other.control
     }
 

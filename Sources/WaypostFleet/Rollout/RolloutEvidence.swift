@@ -262,9 +262,9 @@ package struct RolloutEvidence: Sendable {
 package struct CanaryAnswer: Sendable, Hashable {
     package var agent: String
     /// The group's map under which it answered; nil when that is not known, or when it had none.
-    package var inForce: RolloutControl.MapID?
+    var inForce: RolloutControl.MapID?
     /// The URLs that lead elsewhere than foretold, each a sentence.
-    package var differences: [String]
+    var differences: [String]
 
     package init(agent: String, inForce: RolloutControl.MapID?, differences: [String] = []) {
         (self.agent, self.inForce, self.differences) = (agent, inForce, differences)

@@ -14,7 +14,7 @@ package struct RolloutFleet: Sendable {
         /// The map in force of the group's layer.
         package var map: RolloutControl.MapID?
         /// The entries of the layer that have no effect, by their places.
-        package var inactive: Set<Int> = []
+        var inactive: Set<Int> = []
         /// Whether the candidate was refused.
         var hasRefused = false
         /// Whether the control document chooses it.
@@ -28,7 +28,7 @@ package struct RolloutFleet: Sendable {
 
         fileprivate init(number: UInt64) { self.number = number }
 
-        package var isOnline: Bool { known.isOnline == true }
+        var isOnline: Bool { known.isOnline == true }
         package var version: String { known.state?.version ?? "" }
         var isRed: Bool { known.isRed }
 

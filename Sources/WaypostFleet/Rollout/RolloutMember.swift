@@ -40,13 +40,13 @@ package struct RolloutMember: Sendable {
     /// When the last one came, in milliseconds on the monotonic clock.
     private var heard: Int64 = 0
     /// The roll-out in which the agent went back by itself.
-    package private(set) var guarded: String?
+    private(set) var guarded: String?
     /// Opens of URLs that the candidate changes, since the process began or the roll-out did.
     package private(set) var opened: Int64 = 0
     package private(set) var failed: Int64 = 0
     private var recent = RecentOpens()
 
-    package init(agent: String) { self.agent = agent }
+    init(agent: String) { self.agent = agent }
 
     /// Whether no more opens failed than there were, and none is counted without a document.
     private var isConsistent: Bool { 0...opened ~= failed && (control != nil || guarded == nil) }

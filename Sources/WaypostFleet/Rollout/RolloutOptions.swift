@@ -34,6 +34,11 @@ public struct RolloutOptions: Sendable {
     /// Whether orders begin anew that no controller can have come to: agents whose newest document has the order that
     /// the broker keeps take the lower one.
     public var resetsOrder = false
+    /// A file to which each entry of the audit is appended, too, a line each: the broker keeps the last 64 only, and may
+    /// forget them.
+    ///
+    /// One for each group, made where there is none; nil for none.
+    public var auditFile: String?
     /// How long the controller stays without a verdict after it lost its connection, in milliseconds.
     package var settling: Int64 = 30_000
     /// How long a roll-out stands still because of the network before it pauses, in milliseconds: an hour.
@@ -54,7 +59,7 @@ public struct RolloutOptions: Sendable {
     }
 
     /// The e-value from which on the cohort fails more often than the others.
-    package var evidence = 1_000.0
+    var evidence = 1_000.0
 
     /// Five agents, 1 %, 10 %, 50 %, all.
     public init() {}

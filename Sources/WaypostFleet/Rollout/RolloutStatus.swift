@@ -1,24 +1,23 @@
 package import Waypost
-import WaypostMessages
+package import WaypostMessages
 
 /// How far a roll-out is, and what its gates say.
 public struct RolloutStatus: Sendable, Hashable {
     /// One stage.
     public struct Stage: Sendable, Hashable {
         /// `5` or `10%`.
-        public var name: String
+        public package(set) var name: String
         /// How many agents it chose; nil before it began, 0 for one that was left out because it adds none.
-        public var agents: Int?
+        public package(set) var agents: Int?
 
-        /// A stage by its parts.
-        public init(name: String, agents: Int? = nil) { (self.name, self.agents) = (name, agents) }
+        package init(name: String, agents: Int? = nil) { (self.name, self.agents) = (name, agents) }
     }
 
     /// So many agents are named at most.
     static let maximumNamed = 10
 
     /// What a gate says.
-    public enum Verdict: String, Sendable, Hashable, Codable {
+    public enum Verdict: String, Sendable, Hashable {
         /// There is evidence, and it is good.
         case pass
         /// There is evidence, and it is bad.
@@ -28,7 +27,7 @@ public struct RolloutStatus: Sendable, Hashable {
     }
 
     /// What a breach does.
-    public enum Consequence: String, Sendable, Hashable, Codable {
+    public enum Consequence: String, Sendable, Hashable {
         /// The stage stays as it is until it is decided on.
         case pause
         /// All agents go back to the map before.
@@ -38,18 +37,17 @@ public struct RolloutStatus: Sendable, Hashable {
     /// One gate with its number.
     public struct Gate: Sendable, Hashable {
         /// `candidate`, `resolve`, `not-found`, `failures`, `opens`, `lost`, `guard`, `reports`, `health`.
-        public var name: String
+        public package(set) var name: String
         /// What it says.
-        public var verdict: Verdict
+        public package(set) var verdict: Verdict
         /// What was found, for people: `2 of 50 agents`.
-        public var found: String
+        public package(set) var found: String
         /// What would be a breach, for people.
-        public var limit: String
+        public package(set) var limit: String
         /// What a breach does.
-        public var consequence: Consequence
+        public package(set) var consequence: Consequence
 
-        /// A gate by its parts.
-        public init(
+        package init(
             name: String, verdict: Verdict, found: String, limit: String, consequence: Consequence
         ) {
             self.name = name
@@ -61,52 +59,54 @@ public struct RolloutStatus: Sendable, Hashable {
     }
 
     /// The roll-out's id.
-    public var id: String
+    public package(set) var id: String
     /// The group, without its `@`.
-    public var group: String
+    public package(set) var group: String
     /// `running`, `paused`, `taking-back`, `taken-back`, `promoting`, `done`; a newer controller may have more.
     ///
     /// `forgotten` when only agents know of it any more.
-    public var state: String
+    public package(set) var state: String
     /// The revision in force before; nil when the group had no map.
-    public var base: Int64?
+    public package(set) var base: Int64?
     /// The revision that is rolled out.
-    public var next: Int64?
+    public package(set) var next: Int64?
     /// The stages in their order.
-    public var stages: [Stage] = []
+    public package(set) var stages: [Stage] = []
     /// The place of the stage that runs.
-    public var stage = 0
+    public package(set) var stage = 0
     /// Who changed it last, and why.
-    public var author: String?
+    public package(set) var author: String?
     /// See ``author``.
-    public var why: String?
+    public package(set) var why: String?
     /// When it was changed last, in milliseconds since 1970 by the controller's clock.
-    public var changed: Int64 = 0
+    public package(set) var changed: Int64 = 0
     /// Who steers it; nil when no controller does.
-    public var holder: String?
+    public package(set) var holder: String?
     /// Agents of the group that are online.
-    public var online = 0
+    public package(set) var online = 0
     /// Those of them that are chosen.
-    public var chosen = 0
+    public package(set) var chosen = 0
     /// Those of them that say that the new map is in force.
-    public var onNext = 0
+    public package(set) var onNext = 0
     /// Agents that are chosen and say that it is not, by reason.
-    public var notOnNext: [String: Int] = [:]
+    public package(set) var notOnNext: [String: Int] = [:]
     /// The names of these agents, by reason; empty when they are more than ten.
-    public var missing: [String: [String]] = [:]
+    public package(set) var missing: [String: [String]] = [:]
     /// How long the stage lasts at least from now on, or once it is `done` how long a breach still takes the map back, in
     /// milliseconds; nil when neither is so.
-    public var remaining: Int64?
+    public package(set) var remaining: Int64?
     /// Why verdicts and times stand still; nil when they do not.
-    public var standstill: String?
+    public package(set) var standstill: String?
     /// The gates of the stage.
-    public var gates: [Gate] = []
+    public package(set) var gates: [Gate] = []
     /// What should be known besides, each a sentence: an agent that claims what nobody sent, a document that somebody
     /// emptied and that was put back.
-    public var notices: [String] = []
+    public package(set) var notices: [String] = []
+    /// Why the file of the audit lacks entries; nil when it has all, where none is kept, and for who only watches.
+    public package(set) var unkept: String?
 
     /// A status without numbers.
-    public init(id: String, group: String, state: String) {
+    package init(id: String, group: String, state: String) {
         (self.id, self.group, self.state) = (id, group, state)
     }
 
@@ -190,13 +190,39 @@ extension RolloutStatus.Gate {
     }
 }
 
-/// As `waypost rollout status --json` prints it.
-extension RolloutStatus: Codable {
-    /// Reads what ``encode(to:)`` wrote.
-    public init(from decoder: any Decoder) throws {
-        self = try decoder.read { (json) throws(Failure) in try RolloutStatus(json) }
+extension RolloutStatus {
+    /// What a control document alone says.
+    package init(_ control: RolloutControl, group: String) {
+        self.init(id: control.id, group: group, state: control.state.rawValue)
+        base = control.base?.revision
+        next = control.next.revision
+        stages = control.stages.map { Stage(name: $0.description) }
+        stage = control.stage
+        author = control.author
+        why = control.why
+        changed = control.at
     }
 
+    /// What the controller says, as long as it speaks of the same document; else what the document alone says.
+    package init(_ control: RolloutControl, _ lease: RolloutLease?, of group: String) {
+        let plain = RolloutStatus(control, group: group)
+        self = plain
+        guard let lease, let said = lease.rolloutStatus, said.id == control.id else { return }
+        self = said
+        (state, stage, author, why, changed) = (
+            plain.state, plain.stage, plain.author, plain.why, plain.changed
+        )
+        holder = lease.holder
+    }
+}
+
+extension RolloutLease {
+    /// What its holder says of the roll-out; nil when it says nothing that can be read.
+    package var rolloutStatus: RolloutStatus? { status.flatMap { try? RolloutStatus($0) } }
+}
+
+/// As `waypost rollout status --json` prints it.
+extension RolloutStatus: Encodable {
     /// Writes it as `waypost rollout status --json` does.
     public func encode(to encoder: any Encoder) throws { try json.encode(to: encoder) }
 }

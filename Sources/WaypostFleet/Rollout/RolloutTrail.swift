@@ -186,7 +186,7 @@ public struct RolloutHistory: Sendable, Hashable {
     /// of the control document.
     public let faults: [String]
 
-    package static let unreadable = "an entry of the audit can't be read"
+    static let unreadable = "an entry of the audit can't be read"
 
     static func twice(_ number: Int64) -> String {
         "there are two entries \(number) with different content"

@@ -54,7 +54,7 @@ package struct Command: Sendable, Hashable {
     /// Whether the sender gave the time, so that it can only be judged by a correct clock.
     package var hasAbsoluteExpiry: Bool
     /// How long after its arrival it may still start, in milliseconds; nil when the sender gave a time, or nothing.
-    package var timeToLive: Int64?
+    var timeToLive: Int64?
     package var lane: String
     /// When it may begin; nil for at once.
     package var schedule: CommandSchedule?

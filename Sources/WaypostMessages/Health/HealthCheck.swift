@@ -1,4 +1,4 @@
-package import Waypost
+import Waypost
 
 /// One check of an agent's health: what was checked, what was found, and what to do.
 package struct HealthCheck: Sendable, Hashable {
@@ -53,7 +53,7 @@ package struct HealthCheck: Sendable, Hashable {
     /// A check as it came, read leniently; nil for what is none.
     ///
     /// An older agent has no `state`, and says of what it does not know that it is ok.
-    package init?(_ json: JSONValue) {
+    init?(_ json: JSONValue) {
         guard let name = json["name"]?.stringValue else { return nil }
         let detail = json["detail"]?.stringValue ?? ""
         let state =

@@ -4,18 +4,18 @@ package import Waypost
 /// not in.
 package struct GroupsDocument: Sendable, Hashable {
     /// The longest document, its envelope included, in bytes.
-    package static let maximumBytes = 16_384
+    static let maximumBytes = 16_384
     /// The most groups that are added, and the most that are removed.
     package static let maximumNames = 32
 
     /// Only rises, across restarts.
     package var revision: Int64 = 0
     /// The agent; a signed document must name it.
-    package var audience: String?
+    var audience: String?
     package var added: [String] = []
     package var removed: [String] = []
     /// Who wrote it, for people.
-    package var author: String?
+    var author: String?
 
     package init(
         revision: Int64, audience: String, added: [String], removed: [String], by author: String? = nil

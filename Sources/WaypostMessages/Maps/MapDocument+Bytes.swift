@@ -4,7 +4,7 @@ extension MapDocument {
     /// What a receiver takes.
     package struct Rules: Sendable {
         /// The longest document, its envelope included, in bytes.
-        package var maximumBytes: Int
+        var maximumBytes: Int
         package var limits: JSONLimits
         package var trusted: TrustedKeys
         /// What a signed one must be of; nil for all but a command.

@@ -60,7 +60,7 @@ package struct MapDocument: Sendable, Hashable {
     }
 
     /// Whether a document of which the topic is not known is a whole map: one of that type, or with a revision.
-    package static func isMap(_ json: JSONValue) -> Bool {
+    static func isMap(_ json: JSONValue) -> Bool {
         json["type"] == "map" || json["type"] != "patch" && json["rev"] != nil
     }
 

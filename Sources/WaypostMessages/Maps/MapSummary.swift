@@ -6,7 +6,7 @@ package struct MapSummary: Payload, Hashable {
     package private(set) var layers: [AppliedMap.Layer] = []
     /// How many entries all layers have, those that do nothing among them.
     package private(set) var entries = 0
-    package private(set) var inactive = 0
+    private(set) var inactive = 0
     package private(set) var refused: AppliedMap.Refused?
 
     package init() {}

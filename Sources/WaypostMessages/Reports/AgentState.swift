@@ -13,7 +13,7 @@ package struct AgentState: Payload, Hashable {
         package static let birth = Reason(rawValue: "birth")
         package static let will = Reason(rawValue: "will")
         package static let shutdown = Reason(rawValue: "shutdown")
-        package static let refused = Reason(rawValue: "refused")
+        static let refused = Reason(rawValue: "refused")
 
         /// Those of this version of the protocol.
         package static let allCases: [Reason] = [.birth, .will, .shutdown, .refused]

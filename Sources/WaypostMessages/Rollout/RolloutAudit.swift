@@ -21,7 +21,7 @@ package struct RolloutAudit: Payload, Hashable {
     package var event = ""
     package var why: String?
     /// The numbers on which it was decided.
-    package var evidence: JSONValue?
+    var evidence: JSONValue?
     /// SHA-256 of the bytes of the entry before, as `sha256:` and 64 hex digits; nil for the first.
     package var previous: String?
 

@@ -68,9 +68,9 @@ package struct RolloutControl: Sendable, Hashable {
     }
 
     /// The most bytes of a document.
-    package static let maximumBytes = 8_192
+    static let maximumBytes = 8_192
     /// The most agents that are named.
-    package static let maximumNames = 100
+    static let maximumNames = 100
     /// The largest epoch, sequence and number of an entry: so far below the largest integer that no one comes there by
     /// ones, and that the next one is still readable.
     package static let highest: Int64 = 1_000_000_000_000

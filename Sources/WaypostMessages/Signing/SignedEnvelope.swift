@@ -24,7 +24,7 @@ package struct SignedEnvelope: Sendable, Hashable {
     private static let maximumSignatures = 2 * TrustedKeys.maximumThreshold
 
     /// Whether an object is meant as an envelope.
-    package static func isOne(_ fields: Fields) -> Bool {
+    static func isOne(_ fields: Fields) -> Bool {
         ["payload", "signatures", "payloadType"].allSatisfy { fields.names.contains($0) }
     }
 
@@ -34,7 +34,7 @@ package struct SignedEnvelope: Sendable, Hashable {
     /// Reads an envelope; nothing of it is checked yet.
     ///
     /// - Throws: ``Failure`` 422 naming the field.
-    package init(_ fields: Fields) throws(Failure) {
+    init(_ fields: Fields) throws(Failure) {
         guard let type = try fields.text("payloadType"), type.hasSuffix("json") else {
             throw Failure(.badField, "payloadType must be a JSON type, such as \(Self.mapType)")
         }

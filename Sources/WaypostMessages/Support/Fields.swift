@@ -30,7 +30,7 @@ package struct Fields: Sendable {
     }
 
     /// Reads one JSON text.
-    package init(parsing bytes: [UInt8], limits: JSONLimits) throws(JSONError) {
+    init(parsing bytes: [UInt8], limits: JSONLimits) throws(JSONError) {
         (members, other) = try JSONValue.members(parsing: bytes, limits: limits)
     }
 

@@ -9,7 +9,7 @@ package enum Name {
     package static func isValid(_ text: String) -> Bool { isValid(text[...]) }
 
     /// Whether `text` is such a name.
-    package static func isValid(_ text: Substring) -> Bool {
+    static func isValid(_ text: Substring) -> Bool {
         let bytes = text.utf8Span.span
         guard bytes.count >= 1, bytes.count <= maximumBytes else { return false }
         // By index: generic code that is not specialized takes ten times as long.

@@ -181,7 +181,8 @@ enum OperatorLaws: Laws {
         /// What is drawn of all messages together.
         func screens(_ pick: Int) -> Shown {
             var shown = Shown()
-            shown.texts += roster.table(style, now: [WallClock.now(), 0, .max, .min][pick % 4])
+            let now = [WallClock.now(), 0, .max, .min][pick % 4]
+            shown.texts += AgentTable(roster.summaries(now: now), now: now).lines(style)
             shown.texts += WatchScreen(rows: 24, columns: 80, style: style).lines(watch)
             shown.json += roster.json.map { $0.serialized() }
             shown.texts += BenchReport(tally: tally, agent: "k1", isWhole: true).lines(style)

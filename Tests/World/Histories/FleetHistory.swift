@@ -383,7 +383,7 @@ final class FleetHistory: Sendable {
             let prepared = try map.prepared(for: .group(FleetTruth.group), run.settings)
             guard let document = RolloutDirector.Document(prepared.payload) else { return "no document" }
             let controller = RolloutController(run.settings, group: FleetTruth.group, options)
-            return "\(try await controller.run(.start(id: id, document, why: nil)).outcome)"
+            return "\(try await controller.run(.start(id: id, document, why: nil)))"
         }
     }
 

@@ -1,10 +1,10 @@
 import Glibc
 import Waypost
-package import WaypostMessages
+import WaypostMessages
 
 /// What is wrong with a time that someone wrote.
-package struct TimeFault: Error, CustomStringConvertible {
-    package let description: String
+struct TimeFault: Error, CustomStringConvertible {
+    let description: String
 }
 
 /// A moment as people write it, and in every form in which this program prints one.
@@ -16,11 +16,11 @@ package struct TimeFault: Error, CustomStringConvertible {
 ///   of summer time repeats, the first one is taken, so that nothing is missed.
 /// - `20261120-231639`, as in names of files: UTC.
 /// - `1795216999123`, `1795216999`, `1795216999.123`: milliseconds and seconds since 1970, from ten digits on.
-package struct WrittenTime {
-    package typealias Zone = LocalZone.Offset
+struct WrittenTime {
+    typealias Zone = LocalZone.Offset
 
     /// The zone of this machine.
-    package static let local: Zone = LocalZone.system
+    static let local: Zone = LocalZone.system
 
     /// What is written of the day.
     private enum Day {
@@ -39,7 +39,7 @@ package struct WrittenTime {
     private var offset: Int64?
 
     /// - Throws: ``TimeFault`` naming the part that is wrong.
-    package init(_ text: String) throws(TimeFault) {
+    init(_ text: String) throws(TimeFault) {
         self.text = text
         if let moment = Self.sinceEpoch(text) {
             (day, seconds, milliseconds, offset) = (.since1970, moment / 1_000, moment % 1_000, 0)
@@ -66,7 +66,7 @@ package struct WrittenTime {
     /// The moment, in milliseconds since 1970: the newest that is not after `now` where a part of the day is missing.
     ///
     /// - Throws: ``TimeFault`` for a local time that the beginning of summer time leaves out, and for one before 1970.
-    package func moment(now: Int64, local: @escaping Zone = WrittenTime.local) throws(TimeFault) -> Int64 {
+    func moment(now: Int64, local: @escaping Zone = WrittenTime.local) throws(TimeFault) -> Int64 {
         let zone: Zone = if let offset { { _ in offset } } else { local }
         let today = Self.parts(now / 1_000 + zone(now / 1_000))
         let candidates: [Int64?]

@@ -1,5 +1,4 @@
 import Threading
-package import WaypostMessages
 
 /// How far the clock of an agent is from this machine's.
 package struct ClockOffset {
@@ -29,11 +28,6 @@ package struct ClockOffset {
             offset.isTooLarge
         else { return 0 }
         return offset.offset
-    }
-
-    /// The same of an answer.
-    package static func error(of answer: CommandReply) -> Int64 {
-        error(of: answer.reply, roundTrip: answer.roundTrip)
     }
 
     /// What is said once where times of an agent are shown as they would be if its clock were right.

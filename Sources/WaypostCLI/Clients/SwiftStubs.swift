@@ -1,22 +1,22 @@
 import Waypost
-package import WaypostTools
+import WaypostTools
 
 /// Services and routes of a contract as Swift source: a struct for each service, with a method for each of its methods, and
 /// one for all routes.
 ///
 /// The argument labels, the types and the optionals are those of the contract, so that a contract that changes
 /// incompatibly fails in the compiler. A type that is not known here is `JSONValue`; one whose values are listed is an enum.
-package struct SwiftStubs {
+struct SwiftStubs {
     private let contract: RouterContract
     private let source: String
 
     /// - Parameter source: Where the contract is from, for the first line.
-    package init(_ contract: RouterContract, from source: String) {
+    init(_ contract: RouterContract, from source: String) {
         (self.contract, self.source) = (contract, source)
     }
 
     /// The file.
-    package var text: String {
+    var text: String {
         let model = ClientModel(contract)
         var used = Self.taken
         if !model.routes.isEmpty { used.insert(Self.routesName) }

@@ -1,13 +1,13 @@
 import Waypost
-package import WaypostTools
+import WaypostTools
 
 /// A client in TypeScript, as one file: the runtime, and a class for each service and for the routes.
-package struct TypeScriptClient {
+struct TypeScriptClient {
     private let model: ClientModel
     private let source: String
 
     /// - Parameter source: Where the contract is from, for the first line.
-    package init(_ contract: RouterContract, from source: String) {
+    init(_ contract: RouterContract, from source: String) {
         (model, self.source) = (ClientModel(contract), source)
     }
 
@@ -31,7 +31,7 @@ package struct TypeScriptClient {
         reserved: keywords.union(["options", "params", "quoted", "read"]))
 
     /// The file.
-    package var text: String {
+    var text: String {
         var used: Set<String> = ["Routes"]
         var classes = model.services.map { Self.service($0, Self.classNames.name($0.name, &used)) }
         if !model.routes.isEmpty { classes.append(Self.routes(model)) }

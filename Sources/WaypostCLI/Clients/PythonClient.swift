@@ -1,13 +1,13 @@
 import Waypost
-package import WaypostTools
+import WaypostTools
 
 /// A client in Python, as one file: the runtime, and a class for each service and for the routes, plain and for asyncio.
-package struct PythonClient {
+struct PythonClient {
     private let model: ClientModel
     private let source: String
 
     /// - Parameter source: Where the contract is from, for the first line.
-    package init(_ contract: RouterContract, from source: String) {
+    init(_ contract: RouterContract, from source: String) {
         (model, self.source) = (ClientModel(contract), source)
     }
 
@@ -30,7 +30,7 @@ package struct PythonClient {
     private static let parameterNames = ClientNames(reserved: keywords.union(["self", "options", "params"]))
 
     /// The file.
-    package var text: String {
+    var text: String {
         var used: Set<String> = ["Routes", "AsyncRoutes"]
         var classes = model.services.flatMap { service -> [String] in
             let name = Self.classNames.name(service.name, &used)

@@ -3,7 +3,8 @@ import Waypost
 import WaypostBackend
 import WaypostMessages
 
-extension Roster {
+/// A table of agents, for people.
+struct AgentTable {
     /// A line of the table, or several when cells are wrapped.
     struct Row: Sendable {
         /// Escaped already, for the widths of the columns count what is shown.
@@ -24,42 +25,42 @@ extension Roster {
         }
     }
 
-    /// A table for people, head line first.
+    /// Those that need attention first, unless they are in another order.
+    var agents: [AgentStatus]
+    let now: Int64
+    let isWide: Bool
+
+    init(_ agents: [AgentStatus], now: Int64 = WallClock.now(), isWide: Bool = false) {
+        (self.agents, self.now, self.isWide) = (agents, now, isWide)
+    }
+
+    /// The lines for people, head line first.
     ///
-    /// - Parameters:
-    ///   - agents: nil for all, those that need attention first.
-    ///   - width: of the terminal; nil where there is none.
-    func table(
-        _ style: Style, now: Int64 = WallClock.now(), isWide: Bool = false, agents: [AgentStatus]? = nil,
-        within width: Int? = nil, wraps: Bool = false
-    ) -> [TerminalText] {
-        rows(now: now, isWide: isWide, agents: agents, within: width, wraps: wraps).flatMap { row in
+    /// - Parameter width: of the terminal; nil where there is none.
+    func lines(_ style: Style, within width: Int? = nil, wraps: Bool = false) -> [TerminalText] {
+        rows(within: width, wraps: wraps).flatMap { row in
             row.lines.map { row.drawn(TerminalText($0), style) }
         }
     }
 
-    /// The row of one agent with nothing but a space between the cells; nil when there is no such agent.
-    func line(of agent: String, _ style: Style, now: Int64, isWide: Bool) -> TerminalText? {
-        guard let member = members[agent] else { return nil }
-        let cells = cells(AgentStatus(agent, member, now: now), now, isWide: isWide)
-        let row = Row(lines: [TextTable.joined(cells)], agent: agent, condition: member.condition)
-        return row.drawn(TerminalText(row.lines[0]), style)
+    /// The rows alone, with nothing but a space between the cells.
+    func bareLines(_ style: Style) -> [TerminalText] {
+        agents.map { agent in
+            let line = TextTable.joined(cells(agent))
+            return Row(lines: [line], agent: agent.name, condition: agent.condition).drawn(
+                TerminalText(line), style)
+        }
     }
 
-    /// The lines of the table, head line first, then the agents that need attention.
-    func rows(
-        now: Int64, isWide: Bool = false, agents: [AgentStatus]? = nil, within width: Int? = nil,
-        wraps: Bool = false
-    ) -> [Row] {
-        let agents = agents ?? summaries(now: now)
-        let table = TextTable(
-            columns: Self.columns(isWide: isWide), rows: agents.map { cells($0, now, isWide: isWide) })
+    /// The rows of the table, head line first.
+    func rows(within width: Int? = nil, wraps: Bool = false) -> [Row] {
+        let table = TextTable(columns: columns, rows: agents.map(cells))
         let lines = table.lines(within: width, wraps: wraps)
         return [Row(lines: lines[0])]
             + zip(lines.dropFirst(), agents).map { Row(lines: $0, agent: $1.name, condition: $1.condition) }
     }
 
-    private static func columns(isWide: Bool) -> [TextTable.Column] {
+    private var columns: [TextTable.Column] {
         [
             .init("AGENT"), .init("STATE", expendability: 1), .init("SINCE", expendability: 3),
             .init("HEALTH", expendability: 2), .init("AS OF", expendability: 4),
@@ -74,22 +75,19 @@ extension Roster {
                 ] : []) + [.init("PROBLEM")]
     }
 
-    private static func labels(_ health: Health) -> String {
-        let labels = health.labels.sorted { $0.key < $1.key }.map { "\($0.key)=\($0.value)" }
+    private static func text(of labels: [String: String]) -> String {
+        let labels = labels.sorted { $0.key < $1.key }.map { "\($0.key)=\($0.value)" }
         return labels.isEmpty ? "-" : labels.joined(separator: ",")
     }
 
-    private func cells(_ agent: AgentStatus, _ now: Int64, isWide: Bool) -> [String] {
-        let member = members[agent.name]
+    private func cells(_ agent: AgentStatus) -> [String] {
         let wide =
             isWide
             ? [
-                member?.isOnline == true
+                agent.isOnline == true
                     ? agent.started.map { TimeText.span(now.subtracting(clamping: $0)) } ?? "?" : "-",
                 agent.groups.isEmpty ? "-" : agent.groups.joined(separator: ","),
-                member?.health?.build ?? "-",
-                member?.health.map(Self.labels) ?? "?",
-                member?.health?.broker ?? "?",
+                agent.build ?? "-", agent.labels.map(Self.text) ?? "?", agent.broker ?? "?",
             ] : []
         return
             ([
