@@ -59,7 +59,8 @@ extension CompletionKind {
 
     private static func known(_ list: @escaping @Sendable ([AgentStatus]) -> [String]) -> CompletionKind {
         offer { _, settings in
-            Set(list(try await Backend(perCall: settings).agents(within: patience))).sorted()
+            // As many as are known in that time: a list that lacks some is better here than none.
+            Set(list(try await settings.roster(within: patience).summaries())).sorted()
         }
     }
 
