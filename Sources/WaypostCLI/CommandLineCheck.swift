@@ -25,7 +25,7 @@ struct CommandLineCheck {
         let long = words.filter { $0.hasPrefix("--") }.map(CommandOption.name)
         // Reading all about the options takes a while, so only when it may be needed.
         guard Set(long).count < long.count else { return nil }
-        let options = Self.options(of: name)
+        let options = Self.options(of: [name])
         var seen: Set<String> = []
         var rest = words.dropFirst()[...]
         while let word = rest.popFirst(), word != "--" {
@@ -41,9 +41,15 @@ struct CommandLineCheck {
     /// An option that the command does not have, which the parser names only when nothing else is missing.
     func unknownOption() -> String? {
         guard let name = words.first, Self.commands.contains(name) else { return nil }
-        let verb = [name] + Self.members(of: name).filter { $0 == words.dropFirst().first }
         return CommandOption.unknown(
-            in: words.dropFirst(), Self.options(of: name), of: (["waypost"] + verb).joined(separator: " "))
+            in: words.dropFirst(), Self.options(of: [name]),
+            of: (["waypost"] + Self.verb(of: words)).joined(separator: " "))
+    }
+
+    /// The command that words begin with, and the member of a family that it is: `map sign`; empty where an option stands first.
+    static func verb(of words: [String]) -> [String] {
+        guard let name = words.first, !name.hasPrefix("-") else { return [] }
+        return [name] + members(of: name).filter { $0 == words.dropFirst().first }
     }
 
     /// The second word of a family of commands, such as `profile add`, must be one of its members.
@@ -81,18 +87,21 @@ struct CommandLineCheck {
 
     /// Whether any command has this option.
     static func hasOption(_ name: String) -> Bool {
-        commands.contains { options(of: $0)[name] != nil }
+        commands.contains { options(of: [$0])[name] != nil }
     }
 
     /// Those of the commands that were asked about: to find them takes a while.
-    private static let known = Guarded<[String: [String: CommandOption]]>([:])
+    private static let known = Guarded<[[String]: [String: CommandOption]]>([:])
 
-    /// The options of a command by their long names, `--help` among them.
-    static func options(of command: String) -> [String: CommandOption] {
-        if let options = known.withLock({ $0[command] }) { return options }
+    /// The options of a ``verb(of:)`` by their long names, `--help` among them; of a family alone those of all members.
+    static func options(of verb: [String]) -> [String: CommandOption] {
+        if let options = known.withLock({ $0[verb] }) { return options }
         // Not of all commands at once, which takes a while.
-        let options = types.first { $0.configuration.commandName == command }.map(CommandOption.all) ?? [:]
-        known.withLock { $0[command] = options }
+        let type = verb.reduce(nil) { family, name in
+            (family?.configuration.subcommands ?? types).first { $0.configuration.commandName == name }
+        }
+        let options = type.map(CommandOption.all) ?? [:]
+        known.withLock { $0[verb] = options }
         return options
     }
 }

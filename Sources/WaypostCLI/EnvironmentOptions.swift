@@ -10,9 +10,13 @@ struct EnvironmentOptions {
     /// Of options that say the same thing in another way only one is set: these words keep a variable's option away.
     private static let superseding: [String: Set<String>] = [
         // `describe agent ID` is a way to say it, too.
-        "agent": ["--group", "--routes", "--demo", "--local", "agent"], "group": ["--agent"],
+        "agent": ["--group", "--matching", "--contract", "--routes", "--demo", "--local", "agent"],
+        "group": ["--agent", "--matching"],
         "routes": ["--agent", "--demo", "agent"], "demo": ["--agent", "--routes", "agent"],
     ]
+
+    /// And these say something only beside another word: `WAYPOST_STATE` is where the agent of the machine has its files.
+    private static let requiring = ["state": "--local", "sign-in": "--local"]
 
     /// - Throws: ``CommandError`` 64 when a variable of a flag is neither true nor false.
     init(
@@ -23,17 +27,20 @@ struct EnvironmentOptions {
             SettingNames.name(of: variable).map { (name: $0, variable: variable, value: value) }
         }.filter { !$0.value.isEmpty && !settings.contains($0.name[...]) }
         // Reading all about the options takes a while, so only when it may be needed.
-        guard let command = words.first, command != "agent", !given.isEmpty else {
+        let verb = CommandLineCheck.verb(of: words)
+        guard !verb.isEmpty, verb != ["agent"], !given.isEmpty else {
             (self.words, variables) = (words, [])
             return
         }
-        let options = CommandLineCheck.options(of: command)
-        var decided = Set(words.dropFirst().map(CommandOption.name))
+        let options = CommandLineCheck.options(of: verb)
+        let own = words.dropFirst(verb.count)
+        var decided = Set(own.map(CommandOption.name))
         var added: [String] = []
         var variables: [String] = []
         for (name, variable, value) in given.sorted(by: { $0.name < $1.name }) {
             guard let option = options["--\(name)"], decided.isDisjoint(with: option.names),
-                decided.isDisjoint(with: Self.superseding[name] ?? [])
+                decided.isDisjoint(with: Self.superseding[name] ?? []),
+                Self.requiring[name].map(decided.contains) ?? true
             else { continue }
             if option.takesValue {
                 let values = option.isRepeating ? value.split(separator: ",").map(String.init) : [value]
@@ -46,7 +53,7 @@ struct EnvironmentOptions {
             decided.insert("--\(name)")
             variables.append(variable)
         }
-        self.words = [command] + added + words.dropFirst()
+        self.words = verb + added + own
         self.variables = variables
     }
 

@@ -41,6 +41,30 @@ struct HelpExampleTests {
         }
     }
 
+    @Test(arguments: pages)
+    func `what the environment of an agent says is in the way of none`(_ page: Page) throws {
+        // As in its image and its unit.
+        let environment = [
+            "WAYPOST_STATE": "/var/lib/waypost", "WAYPOST_BROKER": "mqtt://broker", "WAYPOST_AGENT": "k1",
+            "WAYPOST_GROUP": "lobby", "WAYPOST_USERNAME": "k1", "WAYPOST_PASSWORD_FILE": "/run/password",
+        ]
+        for example in page.examples {
+            // Of a longer line the first command.
+            let words = example.replacing(/\\\n/, with: "").split(separator: /[|<>;&]/)[0]
+                .matches(of: /'([^']*)'|"([^"]*)"|[^\s'"]+/)
+                .map { String($0.output.1 ?? $0.output.2 ?? $0.output.0) }
+            // Some are no words without a shell, or name files that are not there.
+            guard words.first == "waypost", (try? WaypostCommand.parseAsRoot(Array(words.dropFirst()))) != nil
+            else { continue }
+            let options = try EnvironmentOptions(Array(words.dropFirst()), environment: environment)
+            do {
+                _ = try WaypostCommand.parseAsRoot(options.words)
+            } catch {
+                Issue.record("\(example): \(options.words): \(WaypostCommand.message(for: error))")
+            }
+        }
+    }
+
     // The console is a program of its own, which is tested by scripts/test --console.
     @Test(arguments: pages.filter { $0.command != "console" })
     func `every example runs`(_ page: Page) async throws {

@@ -1,4 +1,5 @@
 import ArgumentParser
+import Threading
 import Waypost
 import WaypostBackend
 import WaypostMessages
@@ -60,7 +61,7 @@ extension CompletionKind {
     private static func known(_ list: @escaping @Sendable ([AgentStatus]) -> [String]) -> CompletionKind {
         offer { _, settings in
             // As many as are known in that time: a list that lacks some is better here than none.
-            Set(list(try await settings.roster(within: patience).summaries())).sorted()
+            Set(list(try await settings.roster(within: patience).summaries(now: WallClock.now()))).sorted()
         }
     }
 
