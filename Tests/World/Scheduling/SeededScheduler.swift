@@ -195,8 +195,10 @@ package final class SeededScheduler: Scheduler, @unchecked Sendable {
         turns.append(turn)
         let job = Unmanaged.passRetained(Job(body, self))
         return {
-            world_turn_take(
-                turn, { Unmanaged<Job>.fromOpaque($0!).takeUnretainedValue().run() }, job.toOpaque())
+            let run: @convention(c) (UnsafeMutableRawPointer?) -> Void = { context in
+                if let context { Unmanaged<Job>.fromOpaque(context).takeUnretainedValue().run() }
+            }
+            world_turn_take(turn, run, job.toOpaque())
             job.release()
             world_turn_free(turn)
         }
