@@ -31,7 +31,7 @@ PARTS = {
     "rollout": Part("scripts/cluster mosquitto --rollout --agents 10000 --real 50", "--agents 1000 --real 10 --rounds 1"),
     "commands": Part("scripts/benchmark commands", "--agents 10 --rate 200 --seconds 30"),
     "memory": Part("scripts/benchmark memory", "--count 40000 --hours 1"),
-    "console": Part("scripts/benchmark console --seconds 1800 --tabs 3", "--agents 1000 --seconds 30", ("What", "Found", "Goal")),
+    "console": Part("scripts/benchmark console --seconds 600 --tabs 3", "--agents 1000 --seconds 30", ("What", "Found", "Goal")),
     "agent": Part("scripts/benchmark agent", "--rounds 3 --count 5000", ("Measure", "Ratio", "Goal")),
     "open": Part("scripts/benchmark open", "--rounds 5", ("Measure", "ns", "")),
 }
