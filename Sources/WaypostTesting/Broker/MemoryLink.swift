@@ -28,7 +28,7 @@ final class MemoryLink: MessageLink {
     let delegate: any MQTTLinkDelegate
     let broker: MemoryBroker
     /// Called with what it does, for who writes that down.
-    let note: @Sendable (String) -> Void
+    private let noted: @Sendable (String, [UInt8]) -> Void
     /// Why there is no connection, asked before each; nil where there is one.
     let refuses: @Sendable () -> DisconnectReason.Cause?
     let end = OneShotEvent()
@@ -37,17 +37,19 @@ final class MemoryLink: MessageLink {
 
     init(
         _ configuration: MQTTLinkConfiguration, _ delegate: any MQTTLinkDelegate, _ broker: MemoryBroker,
-        note: @escaping @Sendable (String) -> Void = { _ in },
+        noted: @escaping @Sendable (String, [UInt8]) -> Void = { _, _ in },
         refuses: @escaping @Sendable () -> DisconnectReason.Cause? = { nil }
     ) {
         (self.configuration, self.delegate) = (configuration, delegate)
-        (self.broker, self.refuses, self.note) = (broker, refuses, note)
+        (self.broker, self.refuses, self.noted) = (broker, refuses, noted)
     }
 
     func start() {
         let failure = PlainThread.start(name: "link") { MemoryLoop(self).run() }
         precondition(failure == nil, "no thread")
     }
+
+    func note(_ words: String, _ bytes: [UInt8] = []) { noted(words, bytes) }
 
     func publish(_ messages: [OutgoingMessage]) { post { $0.outgoing += messages } }
 

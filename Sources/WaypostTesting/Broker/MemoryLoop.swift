@@ -245,7 +245,7 @@ final class MemoryLoop {
         let message = outgoing.message
         _ = delegate.link(propertiesFor: message)
         send(.publishes(.init(message)))
-        link.note("out \(message.topic) \(String(decoding: message.payload, as: UTF8.self))")
+        link.note("out \(message.topic) ", message.payload)
         if message.qos == .atMostOnce {
             receipts.append(PublishReceipt(token: outgoing.token, result: .acknowledged))
         } else {

@@ -178,7 +178,7 @@ final class AgentHistory: Sendable {
                 clock: .system,
                 makeLink: { [self] configuration, delegate in
                     let link = MemoryLink(
-                        configuration, delegate, broker, note: { [scheduler] in scheduler.note($0) },
+                        configuration, delegate, broker, noted: { [scheduler] in scheduler.note($0, $1) },
                         refuses: { [self] in refuses(configuration) })
                     guard configuration.clientID == "k1" else { return link }
                     checkInUse()

@@ -309,19 +309,23 @@ struct FleetTruth {
     private mutating func heard(
         _ content: OutboundTopic, of name: String, _ message: BrokerModel.Message
     ) throws {
-        guard let json = try? JSONValue(parsing: message.payload, limits: .shown) else { return }
-        switch content {
-        case .state: try heard(state: json, of: name)
-        case .health:
-            agents[name]?.healthEpoch = json["epoch"]?.intValue ?? 0
-            try heard(groups: Health(json), of: name)
-        case .applied: try heard(applied: try AppliedMap(json), of: name)
-        default: return
-        }
         let shown = MQTTMessage(
             topic: message.topic, payload: message.payload, qos: .atLeastOnce, retain: message.retain)
         for news in console.inbox.read(shown, now: WallClock.now()) {
             console.state.take(news, now: WallClock.now())
+        }
+        switch content {
+        case .state:
+            guard let json = shown.json else { return }
+            try heard(state: json, of: name)
+        case .health:
+            guard let health = console.inbox.roster.members[name]?.health else { return }
+            agents[name]?.healthEpoch = health.epoch ?? 0
+            try heard(groups: health, of: name)
+        case .applied:
+            guard let json = shown.json else { return }
+            try heard(applied: AppliedMap(json), of: name)
+        default: return
         }
         try checkRoster(name)
     }

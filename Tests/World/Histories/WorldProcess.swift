@@ -23,7 +23,7 @@ final class WorldProcess: Sendable {
     var isDead: Bool { death.withLock(\.self) }
 
     func link(_ configuration: MQTTLinkConfiguration, _ delegate: any MQTTLinkDelegate) -> any MessageLink {
-        let link = MemoryLink(configuration, delegate, broker) { [scheduler] in scheduler.note($0) }
+        let link = MemoryLink(configuration, delegate, broker) { [scheduler] in scheduler.note($0, $1) }
         links.withLock { $0.append(link) }
         if isDead { link.die() }
         return link

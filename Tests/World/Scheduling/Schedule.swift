@@ -119,10 +119,11 @@ struct Schedule {
     }
 
     /// Something happened that belongs to the history.
-    mutating func note(_ bytes: some Sequence<UInt8>) {
+    mutating func note(_ text: some Sequence<UInt8>, _ bytes: [UInt8] = []) {
         digest.add(now)
         digest.add(UInt64(running))
-        digest.add(bytes)
+        digest.add(text)
+        if !bytes.isEmpty { digest.add(bytes) }
     }
 
     private mutating func change(_ number: Int, _ change: (inout Thread) -> Void) {

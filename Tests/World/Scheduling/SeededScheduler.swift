@@ -128,12 +128,13 @@ package final class SeededScheduler: Scheduler, @unchecked Sendable {
     }
 
     /// Something that belongs to the history.
-    package func note(_ text: String) {
-        schedule.note(text.utf8)
+    package func note(_ text: String, _ bytes: [UInt8] = []) {
+        schedule.note(text.utf8, bytes)
         if showsNotes {
             let number = schedule.running
             let name = schedule.threads.first { $0.number == number }?.name ?? ""
-            print("\(schedule.now / 1_000) µs \(number) \(name): \(text)")
+            let more = String(decoding: bytes, as: UTF8.self)
+            print("\(schedule.now / 1_000) µs \(number) \(name): \(text)\(more)")
         }
     }
 
