@@ -15,6 +15,12 @@ struct EnvironmentOptions {
         "routes": ["--agent", "--demo", "agent"], "demo": ["--agent", "--routes", "agent"],
     ]
 
+    /// The settings of the agent that mean the same to other verbs.
+    ///
+    /// All others are about the agent alone: its label `WAYPOST_LABEL` is no condition of a command that is sent from its
+    /// machine.
+    private static let shared: Set<String> = ["agent", "group", "demo", "routes", "json", "state"]
+
     /// And these say something only beside another word: `WAYPOST_STATE` is where the agent of the machine has its files.
     private static let requiring = ["state": "--local", "sign-in": "--local"]
 
@@ -40,6 +46,7 @@ struct EnvironmentOptions {
         for (name, variable, value) in given.sorted(by: { $0.name < $1.name }) {
             guard let option = options["--\(name)"], decided.isDisjoint(with: option.names),
                 decided.isDisjoint(with: Self.superseding[name] ?? []),
+                Self.shared.contains(name) || CommandLineCheck.options(of: ["agent"])["--\(name)"] == nil,
                 Self.requiring[name].map(decided.contains) ?? true
             else { continue }
             if option.takesValue {

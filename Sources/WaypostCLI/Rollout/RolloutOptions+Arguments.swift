@@ -37,7 +37,7 @@ struct RolloutAudit: ParsableArguments {
     var file: String?
 }
 
-/// Steers a group's roll-out until it ends, and hands over what it looks like.
+/// Steers a group's roll-out until it ends, and passes on each status.
 typealias Steering =
     (GroupClient, RolloutOptions, @escaping @Sendable (RolloutStatus) -> Void) async throws -> RolloutOutcome
 
