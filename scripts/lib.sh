@@ -121,17 +121,26 @@ build_tests() {
     local probe=$folder/release/LinkedProbe stamp=$folder/linked-probe
     shift
     [ -z "${ALL_IS_BUILT:-}" ] || return 0
+    # To find out that there is nothing to build takes the package manager seconds.
+    local built=$folder/built-tests key="${build_flags[*]} ${WAYPOST_SUITES:-} ${WAYPOST_STRICT:-}"
+    if [ -x "$folder/release/waypostPackageTests.xctest" ] && [ "$(cat "$built" 2>/dev/null)" = "$key" ] &&
+        [ -z "$(find -L Package.* Sources Tests -newer "$built" -print -quit)" ]; then
+        return 0
+    fi
+    rm -f "$built"
+    printf '%s\n' "$key" >"$built.new"
     "$@" swift build --product waypostPackageTests "${build_flags[@]}"
     # It starts the program and does not depend on it, so as not to wait for it; among all suites others do.
     [[ $suites != *,SnippetTests,* ]] || "$@" swift build --product waypost "${build_flags[@]}"
     # No suite depends on this one: what it declares would be in the routers of all tests.
-    [[ $suites == *,WaypostTests,* ]] || return 0
-    if [ ! -x "$probe" ] || [ ! -e "$stamp" ] || [ -n "$(find Package.swift Sources/C* Sources/Threading Sources/Waypost \
-        Tests/LinkedProbe -newer "$stamp" -print -quit)" ]; then
+    if [[ $suites == *,WaypostTests,* ]] &&
+        { [ ! -x "$probe" ] || [ ! -e "$stamp" ] || [ -n "$(find Package.swift Sources/C* Sources/Threading Sources/Waypost \
+            Tests/LinkedProbe -newer "$stamp" -print -quit)" ]; }; then
         : >"$stamp.new"
         "$@" swift build --product LinkedProbe "${build_flags[@]}"
         mv "$stamp.new" "$stamp"
     fi
+    mv "$built.new" "$built"
 }
 
 # Sets build_flags for $1: `debug`, the folder above, or `release`, optimised, in one of its own.
