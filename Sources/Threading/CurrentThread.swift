@@ -13,7 +13,7 @@ package enum CurrentThread {
     /// Blocks it for that long; a thread that runs tasks waits with ``MonotonicTime/sleep(for:)``.
     package static func sleep(for duration: Duration) {
         if let scheduler = Scheduling.scheduler {
-            scheduler.hold()
+            scheduler.hold(passes: false)
             _ = scheduler.wait(for: ObjectIdentifier(scheduler), until: MonotonicTime.after(duration))
             return scheduler.letGo()
         }

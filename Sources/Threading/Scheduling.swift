@@ -21,11 +21,10 @@ package protocol Scheduler: AnyObject, Sendable {
     /// How many processors there are.
     var processors: Int { get }
 
-    /// Others may go first here, unless the calling thread holds its turn.
-    func pass()
-
     /// Keeps the turn until ``letGo()`` was called as often.
-    func hold()
+    ///
+    /// - Parameter passes: Whether others may go first, unless the calling thread holds its turn.
+    func hold(passes: Bool)
     func letGo()
 
     /// A new thread, which runs what is returned.
@@ -43,7 +42,7 @@ package protocol Scheduler: AnyObject, Sendable {
 @usableFromInline package enum Scheduling {
     #if FAULT_POINTS
     // Safe because it is set before there is a second thread.
-    private nonisolated(unsafe) static var other: (any Scheduler)?
+    @exclusivity(unchecked) private nonisolated(unsafe) static var other: (any Scheduler)?
 
     /// Nil where the system decides.
     static var scheduler: (any Scheduler)? { other }
@@ -66,10 +65,7 @@ package protocol Scheduler: AnyObject, Sendable {
     package static var isOfSystem: Bool { scheduler == nil }
 
     /// A lock is taken after this.
-    @usableFromInline static func willLock() {
-        scheduler?.pass()
-        scheduler?.hold()
-    }
+    @usableFromInline static func willLock() { scheduler?.hold(passes: true) }
 
     /// A lock is free again.
     @usableFromInline static func didUnlock() { scheduler?.letGo() }
@@ -84,7 +80,7 @@ package protocol Scheduler: AnyObject, Sendable {
         return body()
     }
 
-    @usableFromInline static func hold() { scheduler?.hold() }
+    @usableFromInline static func hold() { scheduler?.hold(passes: false) }
 }
 
 /// Chance of the system's.

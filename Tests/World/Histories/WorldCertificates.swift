@@ -48,7 +48,7 @@ final class WorldCertificates: CertificateDisk {
     }
 
     private func change<Result: Sendable>(_ body: (inout Machine) -> Result) -> Result {
-        scheduler.hold()
+        scheduler.hold(passes: false)
         defer { scheduler.letGo() }
         return machine.withLock(body)
     }
@@ -100,7 +100,7 @@ final class WorldCertificates: CertificateDisk {
     func canOthersWrite(_ path: String) -> Bool { change { $0.state.files.isOpen(path) } }
 
     func move(_ path: String, to place: String) throws(CertificateFault) {
-        scheduler.hold()
+        scheduler.hold(passes: false)
         defer { scheduler.letGo() }
         guard step({ $0.state.files.move(path, to: place) }) else {
             throw CertificateFault(text: "rename \(path) to \(place): there is none")

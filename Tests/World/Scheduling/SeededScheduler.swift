@@ -37,17 +37,18 @@ package final class SeededScheduler: Scheduler, @unchecked Sendable {
 
     /// What the clock on the wall would show at 0.
     static let wallStart: Int64 = 2_000_000_000_000
-    private var schedule: Schedule
+    // No access is looked after at run time: only the thread that has the turn is in here.
+    @exclusivity(unchecked) private var schedule: Schedule
     private var chance: Draws
     private var clockError: Int64
     private let stepLimit: UInt64
     private let crashStep: UInt64
     private let showsNotes: Bool
     /// How often the running thread keeps the turn.
-    private var holds = 0
+    @exclusivity(unchecked) private var holds = 0
     /// That of each thread, by its number; nil where it has ended.
-    private var turns: [OpaquePointer?] = [nil]
-    private var ending: Ending?
+    @exclusivity(unchecked) private var turns: [OpaquePointer?] = [nil]
+    @exclusivity(unchecked) private var ending: Ending?
     /// When it came to rest; what is looked at behind that does not count.
     private var lastedUntil: UInt64?
     private let over = Semaphore()
@@ -176,14 +177,15 @@ package final class SeededScheduler: Scheduler, @unchecked Sendable {
         world_turn_give_last(own, turns[next])
     }
 
-    package func pass() {
+    package func hold(passes: Bool) {
         // Behind the end there is only who reads what is left.
-        guard holds == 0, ending == nil else { return }
-        let number = schedule.running
-        take(schedule.passed(), from: number)
+        if passes, holds == 0, ending == nil {
+            let number = schedule.running
+            take(schedule.passed(), from: number)
+        }
+        holds += 1
     }
 
-    package func hold() { holds += 1 }
     package func letGo() { holds -= 1 }
 
     package func thread(
