@@ -39,6 +39,7 @@ struct EnvironmentOptions {
             return
         }
         let options = CommandLineCheck.options(of: verb)
+        let settingsOfAgent = CommandLineCheck.options(of: ["agent"])
         let own = words.dropFirst(verb.count)
         var decided = Set(own.map(CommandOption.name))
         var added: [String] = []
@@ -46,7 +47,9 @@ struct EnvironmentOptions {
         for (name, variable, value) in given.sorted(by: { $0.name < $1.name }) {
             guard let option = options["--\(name)"], decided.isDisjoint(with: option.names),
                 decided.isDisjoint(with: Self.superseding[name] ?? []),
-                Self.shared.contains(name) || CommandLineCheck.options(of: ["agent"])["--\(name)"] == nil,
+                Self.shared.contains(name) || settingsOfAgent["--\(name)"] == nil,
+                // All groups of an agent are no group.
+                option.isRepeating || settingsOfAgent["--\(name)"]?.isRepeating != true || !value.contains(","),
                 Self.requiring[name].map(decided.contains) ?? true
             else { continue }
             if option.takesValue {
