@@ -49,7 +49,8 @@ struct EnvironmentOptions {
                 decided.isDisjoint(with: Self.superseding[name] ?? []),
                 Self.shared.contains(name) || settingsOfAgent["--\(name)"] == nil,
                 // All groups of an agent are no group.
-                option.isRepeating || settingsOfAgent["--\(name)"]?.isRepeating != true || !value.contains(","),
+                option.isRepeating || settingsOfAgent["--\(name)"]?.isRepeating != true
+                    || !value.contains(","),
                 Self.requiring[name].map(decided.contains) ?? true
             else { continue }
             if option.takesValue {

@@ -3,6 +3,7 @@
 Ports and data are private, and nothing is left of them once `end` has returned.
 """
 
+import fcntl
 import os
 import pathlib
 import re
@@ -29,13 +30,30 @@ def wait_for(what, check, limit=LIMIT, every=0.1):
         time.sleep(every)
 
 
+# Which ports of the machine were given to a process of tests that still runs: a byte for each, which it has locked. An
+# agent whose broker is down must not find that of another test (`FreePort` in TestSupport is the same).
+BOOK = os.open("/tmp/waypost-test-ports", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
+
+
+def is_given(port):
+    try:
+        fcntl.lockf(BOOK, fcntl.LOCK_EX | fcntl.LOCK_NB, 1, port)
+        return False
+    except (BlockingIOError, PermissionError):
+        return True
+
+
 def free_ports(count):
     """Ports of loopback that nothing has; all are held until all are known, so that they differ."""
-    sockets = [socket.socket() for _ in range(count)]
+    sockets, ports = [], []
     try:
-        for each in sockets:
-            each.bind(("127.0.0.1", 0))
-        return [each.getsockname()[1] for each in sockets]
+        while len(ports) < count:
+            sockets.append(socket.socket())
+            sockets[-1].bind(("127.0.0.1", 0))
+            port = sockets[-1].getsockname()[1]
+            if not is_given(port):
+                ports.append(port)
+        return ports
     finally:
         for each in sockets:
             each.close()

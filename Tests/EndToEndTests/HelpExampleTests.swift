@@ -46,7 +46,8 @@ struct HelpExampleTests {
         // As in its image and its unit, and what else it may have under the name of a verb's option.
         let environment = [
             "WAYPOST_STATE": "/var/lib/waypost", "WAYPOST_BROKER": "mqtt://broker", "WAYPOST_AGENT": "k1",
-            "WAYPOST_GROUP": "lobby,floor2", "WAYPOST_USERNAME": "k1", "WAYPOST_PASSWORD_FILE": "/run/password",
+            "WAYPOST_GROUP": "lobby,floor2", "WAYPOST_USERNAME": "k1",
+            "WAYPOST_PASSWORD_FILE": "/run/password",
             "WAYPOST_LABEL": "site=berlin", "WAYPOST_BUILD": "7", "WAYPOST_LOCALE": "de-DE",
             "WAYPOST_DEMO": "true",
             "WAYPOST_LOG_RATE": "50", "WAYPOST_TRUST_KEY": "release=/etc/waypost/release.pub",

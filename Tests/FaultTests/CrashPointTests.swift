@@ -21,7 +21,7 @@ import WaypostMessages
     /// Sends a command to an agent that dies at the point, starts another on its state, and gives the reply.
     ///
     /// - Parameters:
-    ///   - first: A command before it, which runs when it is sent.
+    ///   - first: A command `slow` before it, which runs when it is sent, and is canceled after the start.
     ///   - wasKilled: Whether the agent was killed before: then it stores commands before it runs them.
     private func reply(
         to payload: @autoclosure () -> String, after first: String? = nil, crashingAt point: String,
@@ -50,12 +50,16 @@ import WaypostMessages
         #expect(status == -SIGKILL, "the agent did not die at \(point)")
         let agent = try RunningAgent("k1", broker: broker.url, directory: dying.directory)
         let id = try #require(try JSONValue(parsing: payload)["id"]?.stringValue)
+        if first != nil {
+            try await backend.publish(
+                #"{"id":"stop","type":"cancel","target":"slow"}"#, to: "waypost/v1/k1/cmd/me")
+        }
         let reply = try await backend.reply(to: id, of: "k1")
         // Whatever else is under way has come to its end with the goodbye.
         try await agent.online()
         #expect(try await agent.terminate() == 0)
         _ = try await backend.message(on: "waypost/v1/k1/state") { $0["why"] == "shutdown" }
-        let all = backend.seen.filter { $0.topic.hasSuffix("/reply/me") }
+        let all = backend.seen.filter { $0.topic.hasSuffix("/reply/me") && $0.json?["id"]?.stringValue == id }
             .compactMap { $0.json?["status"]?.stringValue }.filter { $0 != "accepted" }
         await backend.disconnect()
         return (reply, try ledger(agent), all)
@@ -64,7 +68,7 @@ import WaypostMessages
     @Test(arguments: ["before-store", "after-store"], [true, false])
     func `a command that had not been started runs, once`(point: String, wasKilled: Bool) async throws {
         // One that may run at once is not on disk before it does, unless the agent was killed: this one has to wait.
-        let first = #"{"id":"slow","type":"call","service":"ClockService","method":"sleep","args":[8000]}"#
+        let first = #"{"id":"slow","type":"call","service":"ClockService","method":"sleep","args":[3600000]}"#
         let waits = point == "after-store" && !wasKilled
         let (reply, ledger, all) = try await reply(
             to: Self.append, after: waits ? first : nil, crashingAt: waits ? "after-store:2" : point,

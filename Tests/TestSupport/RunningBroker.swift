@@ -61,15 +61,28 @@ final class RunningBroker: Sendable {
 /// A port that was free a moment ago.
 public enum FreePort {
     private static let given = Guarded<Set<UInt16>>([])
-
-    /// Asks the system for one on the loopback that this process was not given before.
+    /// A byte for each port: who has locked it was given that one, and keeps it until its process ends.
     ///
-    /// An agent of a test that is over may still look for its broker: it must not find that of another test.
+    /// At one place for all that runs on the machine, whatever its temporary folder is.
+    private static let book = open("/tmp/waypost-test-ports", O_RDWR | O_CREAT | O_CLOEXEC, 0o666)
+
+    /// Asks the system for one on the loopback that no process of tests was given before.
+    ///
+    /// An agent of a test that is over, or whose broker is down, looks for its broker: it must not find that of another test.
     public static func find() throws -> UInt16 {
         while true {
             let port = try ask()
-            if given.withLock({ $0.insert(port).inserted }) { return port }
+            if given.withLock({ $0.insert(port).inserted && isLocked(port) }) { return port }
         }
+    }
+
+    private static func isLocked(_ port: UInt16) -> Bool {
+        var range = flock()
+        range.l_type = Int16(F_WRLCK)
+        range.l_whence = Int16(SEEK_SET)
+        (range.l_start, range.l_len) = (off_t(port), 1)
+        // Without the file, as on a machine of which another user was first, they are told apart in this process alone.
+        return fcntl(book, F_SETLK, &range) == 0 || (errno != EAGAIN && errno != EACCES)
     }
 
     private static func ask() throws -> UInt16 {
