@@ -124,7 +124,7 @@ build_tests() {
     # To find out that there is nothing to build takes the package manager seconds.
     local built=$folder/built-tests key="${build_flags[*]} ${WAYPOST_SUITES:-} ${WAYPOST_STRICT:-}"
     if [ -x "$folder/release/waypostPackageTests.xctest" ] && [ "$(cat "$built" 2>/dev/null)" = "$key" ] &&
-        [ -z "$(find -L Package.* Sources Tests -newer "$built" -print -quit)" ]; then
+        [ -z "$(find -L Package.* Sources Tests -path Tests/Benchmarks -prune -o -newer "$built" -print -quit)" ]; then
         return 0
     fi
     rm -f "$built"
