@@ -123,8 +123,9 @@ def written(page, heading, command, stamp, figures):
         prose = re.sub(r"\A\n*    .*\n\n(?:.+\n)+\n(?:\|.*\n)+", "", section[1]).strip("\n")
         body = f"\n{new}\n" + (f"{prose}\n\n" if prose else "")
         return page[: section.start(1)] + body + page[section.end(1):]
-    # Before what can't be run here.
-    end = re.search(r"^## What can't", page, re.M)
+    # Behind the last of those that were found.
+    begin = re.search(r"^## What was found", page, re.M)
+    end = begin and re.compile(r"^## ", re.M).search(page, begin.end())
     place = end.start() if end else len(page)
     return page[:place] + f"### {heading}\n\n{new}\n" + page[place:]
 

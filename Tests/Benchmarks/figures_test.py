@@ -48,7 +48,7 @@ class Figures(unittest.TestCase):
         self.assertEqual(compare(before, before), [])
 
     def test_what_is_written_is_read_again_and_leaves_the_prose(self):
-        page = "# Figures\n\nText.\n\n## Fleet\n\n## What can't be run here\n\nMuch.\n"
+        page = "# Figures\n\nText.\n\n## What was found\n\n## What can't be run here\n\nMuch.\n"
         figures = read_table(TABLE)
         page = written(page, "verbs", "scripts/x", "On a machine, with others.\nVersion 1.", figures)
         page = written(page, "console", "scripts/y", "On another.\nVersion 1.", figures[:1])

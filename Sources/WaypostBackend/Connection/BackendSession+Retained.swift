@@ -89,8 +89,9 @@ extension BackendSession {
     private static let maximumRounds = 5
 
     private func readKept(
-        until end: ContinuousClock.Instant, _ saw: (MQTTMessage) -> Void
+        until limit: ContinuousClock.Instant, _ saw: (MQTTMessage) -> Void
     ) async throws -> Bool {
+        var end = limit
         let roundTrip = Guarded<Duration?>(nil)
         // Behind the answer, so that it is known when the alarm is read.
         func ask() -> Alarm {
@@ -123,6 +124,10 @@ extension BackendSession {
                         // round trip is.
                         roundTrip.withLock { $0 = nil }
                         (fence, isSecond) = (ask(), true)
+                        // Who answers late may do so again, and its silence is to be as long.
+                        end = max(end, MonotonicTime.instant + time * 3)
+                        alarm.cancel()
+                        alarm = self.alarm(after: end - MonotonicTime.instant)
                     } else {
                         alarm.cancel()
                         alarm = self.alarm(after: min(needed - silence, end - MonotonicTime.instant))
