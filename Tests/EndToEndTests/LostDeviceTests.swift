@@ -289,7 +289,11 @@ struct LostDeviceTests {
         try await site.claims("next", "chosen", of: 42, epoch: .int(Fields.largestInteger))
         try await site.floods()
         try await site.goes()
-        let taken = try await back.ending()
+        var taken = try await back.ending()
+        if taken.output.last?.hasPrefix("paused: 1 agent did not say to be back: k6;") ?? false {
+            // Its flood took longer than it is waited for; by now it has gone.
+            taken = try await site.run("ci", "rollout", "take-back", "--group", "lobby")
+        }
         #expect(taken.status == 0 && taken.output.last == "taken back: enough", "\(taken)")
         #expect(try await first.ending().status == 3)
         try await eventually("all to be back") {
