@@ -271,8 +271,9 @@ struct RolloutCommandTests {
         async throws
     {
         let scene = try await SimulatedGroup()
-        let command = try scene.start(dwell: "4s")
-        try await eventually("the beginning") { try await scene.status()?["state"] == "running" }
+        // Long enough for it not to be over before somebody watches; verdicts stand still for as long in any case.
+        let command = try scene.start(dwell: "30s,4s")
+        try await command.printed("running")
         let watch = try RunningCommand(
             ["rollout", "watch", "--group", "lobby"], environment: ["WAYPOST_BROKER": scene.broker.url])
         try await watch.printed("r-7 in @lobby")

@@ -236,34 +236,53 @@ import Testing
     @Test func `what is stored is left on disk beyond its limit, and read when it is its turn`() {
         var outbox = outbox(memoryBytes: 2_000)
         let line = OutboxItem.Line.replies(on: "r")
+        // 201 bytes each, with what is counted beside the payload.
         func reply(_ number: Int64) -> OutboxItem {
-            item("r", .reply, .reply(sequence: number), bytes: 800)
+            item("r", .reply, .reply(sequence: number), bytes: 72)
         }
-        for number in Int64(1)...10 {
+        for number in Int64(1)...20 {
             let isTaken = outbox.enqueued(reply(number))
             #expect(isTaken)
         }
         let first = outbox.messagesToSend()
-        #expect(first.count == 2)
+        #expect(first.count == 9)
+        // Those in flight are read behind, but for a quarter of the memory.
+        for message in first.dropLast(2) {
+            let isReadEarly = outbox.lineToRead() != nil
+            #expect(!isReadEarly)
+            _ = outbox.settle(message, .acknowledged)
+        }
         let read = outbox.lineToRead()
         #expect(read?.line == line)
-        #expect(read?.known == [1, 2])
+        #expect(read?.known == [8, 9])
         let isReadTwice = outbox.lineToRead() != nil
         #expect(!isReadTwice)
         // One more is stored while the disk is being read: it may or may not be among what was read.
-        _ = outbox.enqueued(reply(11))
-        outbox.read([reply(3)], of: line, isAll: true)
+        _ = outbox.enqueued(reply(21))
+        outbox.read([reply(20)], of: line, isAll: true)
         let second = outbox.messagesToSend()
         #expect(second.count == 1)
-        // More than may be in memory is under way.
         let isReadEarly = outbox.lineToRead() != nil
         #expect(!isReadEarly)
-        _ = outbox.settle(first[0], .acknowledged)
+        _ = outbox.settle(first[7], .acknowledged)
         let next = outbox.lineToRead()
-        #expect(next?.known == [2, 3])
+        #expect(next?.known == [9, 20])
         outbox.read([], of: line, isAll: true)
         let isReadAgain = outbox.lineToRead() != nil
         #expect(!isReadAgain)
+    }
+
+    @Test func `what the broker refused for good keeps nothing of its line on disk`() {
+        var outbox = outbox(memoryBytes: 2_000)
+        for number in Int64(1)...4 {
+            _ = outbox.enqueued(item("r", .reply, .reply(sequence: number), bytes: 800))
+        }
+        for message in outbox.messagesToSend() {
+            let found = outbox.settle(message, .refused(.notAuthorized))
+            #expect(found == "kept r")
+        }
+        let read = outbox.lineToRead()
+        #expect(read?.known == [1, 2])
     }
 
     // MARK: Pauses

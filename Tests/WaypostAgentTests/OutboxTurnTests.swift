@@ -84,6 +84,21 @@ struct OutboxTurnTests {
         #expect(!isReadTwice)
     }
 
+    // What was read of it took the room, and the other's waited on disk until the broker had a large one.
+    @Test func `a sender's replies that are read from disk do so too`() {
+        var outbox = outbox(memoryBytes: 2 << 20)
+        for number in Int64(0)..<4 { _ = outbox.enqueued(reply("large", number, bytes: 825_000)) }
+        let first = outbox.messagesToSend()
+        #expect(first.map(\.message.topic) == ["reply/large"])
+        let isReadEarly = outbox.lineToRead() != nil
+        #expect(!isReadEarly)
+        _ = outbox.enqueued(reply("small", 100, bytes: 100))
+        #expect(outbox.messagesToSend().map(\.message.topic) == ["reply/small"])
+        for message in first { acknowledge(message, in: &outbox) }
+        let read = outbox.lineToRead()
+        #expect(read?.line == .replies(on: "reply/large"))
+    }
+
     @Test func `lines on disk are read in turn`() {
         var outbox = outbox(memoryBytes: 2_000_000)
         let lines = ["a", "b", "c"].map { OutboxItem.Line.replies(on: "reply/\($0)") }

@@ -218,13 +218,23 @@ struct OutboxState: Sendable {
     mutating func lineToRead() -> (line: OutboxItem.Line, known: Set<Int64>)? {
         defer { assert(isConsistent) }
         guard isOnline, reading == nil, inMemory.stored <= memoryBytes,
-            let index = unread.firstIndex(where: { !queues[$0.kind.rawValue].has($0) })
+            let index = unread.firstIndex(where: { !queues[$0.kind.rawValue].has($0) && holdsLittle($0) })
         else { return nil }
         let line = unread.remove(at: index)
         // The others are read before its next part.
         unread.append(line)
         reading = (line, false)
         return (line, inMemory(line))
+    }
+
+    /// Whether there is room in memory for the next messages of a line, beside those of it that are in flight.
+    ///
+    /// Else large ones would take the room of another line's, which would wait on disk until the broker has one of them.
+    /// What is parked waits for the next connection, and nothing waits for that.
+    private func holdsLittle(_ line: OutboxItem.Line) -> Bool {
+        let little = limit(memoryBytes, line) / 4
+        guard let held = inMemoryOf[line]?.stored, held > little else { return true }
+        return held - parked.reduce(0) { $0 + ($1.item.line == line ? $1.item.bytes : 0) } <= little
     }
 
     /// The rows of a line that are not in its queue and yet in memory.

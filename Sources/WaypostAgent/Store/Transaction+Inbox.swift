@@ -217,22 +217,24 @@ extension Store.Transaction {
 
     /// Commands with a result whose reply the broker does not have yet, in order of arrival.
     ///
-    /// The first that make `bytes`, without those of the given sequence numbers; `isAll` when there are no others.
+    /// The first that have `bytes` together, one at least, without those of the given sequence numbers; `isAll` when there
+    /// are no others.
     ///
     /// - Parameter isWanted: whether those to the commands on a topic are looked for.
     func unsentReplies(
         excluding known: Set<Int64>, bytes: Int, where isWanted: (_ topic: String) -> Bool = { _ in true }
     ) throws -> (records: [InboxRecord], isAll: Bool) {
         var records: [InboxRecord] = []
-        var size = 0
+        var (size, isAll) = (0, true)
         try database.eachRow("SELECT * FROM inbox WHERE state = 'finished' ORDER BY seq") { row in
             guard !known.contains(row.integer("seq")), isWanted(row.text("topic")) else { return true }
             let record = InboxRecord(row)
-            records.append(record)
             size += 128 + (record.reply?.count ?? 0)
-            return size < bytes
+            isAll = records.isEmpty || size <= bytes
+            if isAll { records.append(record) }
+            return isAll
         }
-        return (records, size < bytes)
+        return (records, isAll)
     }
 
     /// The topics of the commands whose replies the broker does not have yet.

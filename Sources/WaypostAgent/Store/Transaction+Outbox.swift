@@ -24,8 +24,8 @@ extension Store.Transaction {
         try database.run("DELETE FROM outbox WHERE seq = ?", [.integer(sequence)])
     }
 
-    /// The first messages that make `bytes`, without those of the given sequence numbers; `isAll` when there are no
-    /// others.
+    /// The first messages that have `bytes` together, one at least, without those of the given sequence numbers; `isAll`
+    /// when there are no others.
     ///
     /// Those that no longer fit their digest are set aside, and their sequence numbers are in `damaged`.
     func outbox(
@@ -33,7 +33,7 @@ extension Store.Transaction {
     ) throws -> (records: [OutboxRecord], damaged: [Int64], isAll: Bool) {
         var records: [OutboxRecord] = []
         var damaged: [Int64] = []
-        var size = 0
+        var (size, isAll) = (0, true)
         try database.eachRow("SELECT * FROM outbox ORDER BY seq") { row in
             let record = OutboxRecord(
                 sequence: row.integer("seq"), topic: row.text("topic"), payload: row.bytes("payload") ?? [])
@@ -44,12 +44,13 @@ extension Store.Transaction {
                 damaged.append(record.sequence)
                 return true
             }
-            records.append(record)
             size += 128 + record.payload.count
-            return size < bytes
+            isAll = records.isEmpty || size <= bytes
+            if isAll { records.append(record) }
+            return isAll
         }
         try setAside(reports: damaged)
-        return (records, damaged, size < bytes)
+        return (records, damaged, isAll)
     }
 
     private func setAside(reports sequences: [Int64]) throws {
