@@ -121,10 +121,13 @@ build_tests() {
     local probe=$folder/release/LinkedProbe stamp=$folder/linked-probe
     shift
     [ -z "${ALL_IS_BUILT:-}" ] || return 0
-    # To find out that there is nothing to build takes the package manager seconds.
-    local built=$folder/built-tests key="${build_flags[*]} ${WAYPOST_SUITES:-} ${WAYPOST_STRICT:-}"
+    # To find out that there is nothing to build takes the package manager seconds. When a file was changed is what the system
+    # says (ctime), for whoever copies an older one may keep its date.
+    local built=$folder/built-tests compiler
+    compiler=$(stat -Lc '%n %Y' "$(type -P swift)")
+    local key="$compiler ${build_flags[*]} ${WAYPOST_SUITES:-} ${WAYPOST_STRICT:-}"
     if [ -x "$folder/release/waypostPackageTests.xctest" ] && [ "$(cat "$built" 2>/dev/null)" = "$key" ] &&
-        [ -z "$(find -L Package.* Sources Tests -path Tests/Benchmarks -prune -o -newer "$built" -print -quit)" ]; then
+        [ -z "$(find -L Package.* Sources Tests -path Tests/Benchmarks -prune -o -cnewer "$built" -print -quit)" ]; then
         return 0
     fi
     rm -f "$built"

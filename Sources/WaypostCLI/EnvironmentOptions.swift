@@ -48,7 +48,7 @@ struct EnvironmentOptions {
             guard let option = options["--\(name)"], decided.isDisjoint(with: option.names),
                 decided.isDisjoint(with: Self.superseding[name] ?? []),
                 Self.shared.contains(name) || settingsOfAgent["--\(name)"] == nil,
-                // All groups of an agent are no group.
+                // The agent takes several of some, such as groups, where a verb takes one.
                 option.isRepeating || settingsOfAgent["--\(name)"]?.isRepeating != true
                     || !value.contains(","),
                 Self.requiring[name].map(decided.contains) ?? true

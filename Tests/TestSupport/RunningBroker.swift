@@ -64,7 +64,8 @@ public enum FreePort {
     /// A byte for each port: who has locked it was given that one, and keeps it until its process ends.
     ///
     /// At one place for all that runs on the machine, whatever its temporary folder is.
-    private static let book = open("/tmp/waypost-test-ports", O_RDWR | O_CREAT | O_CLOEXEC, 0o666)
+    private static let book = open(
+        "/tmp/waypost-test-ports", O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0o666)
 
     /// Asks the system for one on the loopback that no process of tests was given before.
     ///
@@ -72,16 +73,17 @@ public enum FreePort {
     public static func find() throws -> UInt16 {
         while true {
             let port = try ask()
-            if given.withLock({ $0.insert(port).inserted && isLocked(port) }) { return port }
+            if given.withLock({ $0.insert(port).inserted && lock(port) }) { return port }
         }
     }
 
-    private static func isLocked(_ port: UInt16) -> Bool {
+    /// False when another process has it.
+    private static func lock(_ port: UInt16) -> Bool {
         var range = flock()
         range.l_type = Int16(F_WRLCK)
         range.l_whence = Int16(SEEK_SET)
         (range.l_start, range.l_len) = (off_t(port), 1)
-        // Without the file, as on a machine of which another user was first, they are told apart in this process alone.
+        // Where another user was first the file can't be opened, and only this process's own ports are told apart.
         return fcntl(book, F_SETLK, &range) == 0 || (errno != EAGAIN && errno != EACCES)
     }
 

@@ -227,10 +227,10 @@ struct OutboxState: Sendable {
         return (line, inMemory(line))
     }
 
-    /// Whether there is room in memory for the next messages of a line, beside those of it that are in flight.
+    /// Whether the next messages of a line may be read although some of it are in memory still.
     ///
-    /// Else large ones would take the room of another line's, which would wait on disk until the broker has one of them.
-    /// What is parked waits for the next connection, and nothing waits for that.
+    /// If many are, those of other lines would find no space, and stay on disk until the broker acknowledges one. Parked
+    /// messages do not count: they are acknowledged on the next connection at the earliest.
     private func holdsLittle(_ line: OutboxItem.Line) -> Bool {
         let little = limit(memoryBytes, line) / 4
         guard let held = inMemoryOf[line]?.stored, held > little else { return true }

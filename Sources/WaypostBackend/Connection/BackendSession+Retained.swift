@@ -50,6 +50,8 @@ extension BackendSession {
     ///
     /// - Parameter filters: Subscribed to before, and read meanwhile: what the broker keeps of ten thousand agents is not to
     ///   wait here until the last of these is answered. It may refuse them.
+    /// - Parameter limit: How long the first answer may take; after a late one, three times as long as that one took is
+    ///   added for the second, so that all of it ends within four limits.
     /// - Returns: whether it was all.
     package func readAsMuch(
         of filters: [String] = [], within limit: Duration, _ saw: (MQTTMessage) -> Void

@@ -122,7 +122,7 @@ struct BrokerModel {
     let traits: Traits
     private(set) var kept: Kept
     private var effects: [Effect] = []
-    /// Those of topics on which something was published since somebody has subscribed or left.
+    /// By topic, for those that were published on since a matching subscription last changed.
     private var receivers: [String: [Receiver]] = [:]
     private static let maximumReceivers = 10_000
 
@@ -140,18 +140,6 @@ struct BrokerModel {
     private var sessions: [Client: Session] {
         get { kept.sessions }
         _modify { yield &kept.sessions }
-    }
-
-    /// Forgets who gets what is published on topics to which that filter leads.
-    private mutating func forgetReceivers(by filter: String) {
-        for topic in receivers.keys.filter({ Self.matches($0, filter) }) { receivers[topic] = nil }
-    }
-
-    private mutating func replaceSession(of client: Client, by session: Session?) {
-        for filter in sessions[client]?.filters.keys ?? [:].keys where session?.filters[filter] == nil {
-            forgetReceivers(by: filter)
-        }
-        sessions[client] = session
     }
     private var lastID: UInt64 {
         get { kept.lastID }
@@ -337,6 +325,19 @@ struct BrokerModel {
         if receivers.count >= Self.maximumReceivers { receivers = [:] }
         receivers[topic] = found
         return found
+    }
+
+    /// Forgets who gets what is published on topics to which that filter leads.
+    private mutating func forgetReceivers(by filter: String) {
+        for topic in receivers.keys.filter({ Self.matches($0, filter) }) { receivers[topic] = nil }
+    }
+
+    /// The one way to replace or remove a session.
+    private mutating func replaceSession(of client: Client, by session: Session?) {
+        for filter in sessions[client]?.filters.keys ?? [:].keys where session?.filters[filter] == nil {
+            forgetReceivers(by: filter)
+        }
+        sessions[client] = session
     }
 
     private mutating func give(_ client: Client, _ message: Message, at qos: UInt8, retain: Bool) {
