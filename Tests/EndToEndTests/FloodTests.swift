@@ -96,7 +96,7 @@ struct FloodTests {
     }
 
     @Test func `a watch keeps to its bounds and shows what was dropped`() throws {
-        var model = WatchModel(topics: .standard, filter: try LogFilter([], level: nil, tag: nil))
+        var model = WatchModel(topics: .standard, filter: LogFilter())
         for number in 1...2_000 {
             model.saw(
                 MQTTMessage(

@@ -164,7 +164,7 @@ struct LogHistoryTests {
             try #require(messages.count == 1 ? messages[0].json?["id"]?.stringValue : nil)
         }
         var replay = ReplayCollector(
-            agents: ["k9"], sender: "me", topics: .standard, history: LogHistoryRange(last: 25))
+            agents: ["k9"], sender: "me", topics: .standard, past: LogRequest.Past(last: 25))
         _ = replay.saw(answer(replay.command.id, page(91...100, next: 91)))
         #expect(!replay.isComplete)
         let second = try id(replay.takeRequests())

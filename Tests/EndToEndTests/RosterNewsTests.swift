@@ -49,7 +49,7 @@ import WaypostMessages
 
     @Test func `agents that are lost with the broker are one line, and what they were`() throws {
         func watched(_ wills: [String], pause: Int64) throws -> WatchModel {
-            var model = WatchModel(topics: .standard, filter: try LogFilter([], level: nil, tag: nil))
+            var model = WatchModel(topics: .standard, filter: LogFilter())
             for agent in ["k1", "k2", "k3"] {
                 model.saw(Self.message(7, online: true, .birth, of: agent), now: 1_000)
             }

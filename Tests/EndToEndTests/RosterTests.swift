@@ -281,7 +281,7 @@ struct RosterTests {
 
     @Test(arguments: [60, 100, 160])
     func `on a small screen the agents that are hidden are the healthy ones`(columns: Int) throws {
-        var model = WatchModel(topics: .standard, filter: try LogFilter([], level: nil, tag: nil))
+        var model = WatchModel(topics: .standard, filter: LogFilter())
         for (name, member) in [
             ("a-fine", "online"), ("b-fine", "online"), ("y-lost", "offline"), ("z-lost", "offline"),
         ] {

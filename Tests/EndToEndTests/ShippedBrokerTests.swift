@@ -156,7 +156,8 @@ struct ShippedBrokerTests {
         try await first.printedError("another program signed in as ops")
         others.cancel()
         first.send(signal: SIGTERM)
-        #expect(try await first.ending().status == 0)
+        let ending = try await first.ending()
+        #expect(ending.status == 0, "\(ending)")
         _ = await others.result
         let doctor = try await RunningCommand.run(["doctor"] + site.signIn("ops"))
         #expect(

@@ -43,7 +43,7 @@ struct TableBoundsTests {
     @Test func `the page of watch has as many lines as people read, none longer than a screen of text`()
         throws
     {
-        var model = WatchModel(topics: .standard, filter: try LogFilter([], level: nil, tag: nil))
+        var model = WatchModel(topics: .standard, filter: LogFilter())
         let map: JSONValue = [
             "entries": 1,
             "inactive": .array(

@@ -128,10 +128,7 @@ import WaypostMessages
     func `what is printed in this machine's zone is understood`(_ number: Int) throws {
         let time = 1_000_000_000_000 + Int64(number) * 7_919_000_123
         for text in [Timestamp.threadTime(time, hasYear: true), Timestamp.threadTime(time)] {
-            guard case .time(let found) = try LogStart(text, now: time + 86_400_000) else {
-                Issue.record("\(text)")
-                continue
-            }
+            let found = try WrittenTime(text).moment(now: time + 86_400_000)
             #expect(Timestamp.threadTime(found) == Timestamp.threadTime(time))
             #expect(found <= time && time - found <= 7_200_000)
         }
@@ -140,10 +137,9 @@ import WaypostMessages
     @Test func `without a year it is the newest day of the past, the 29th of February in a leap year`() throws
     {
         func time(_ text: String, at now: String) throws -> String {
-            guard case .time(let now) = try LogStart(now, now: 0),
-                case .time(let time) = try LogStart(text + "Z", now: now)
-            else { return "" }
-            return Timestamp.rfc3339(time)
+            let now = try WrittenTime(now).moment(now: 0)
+            return Timestamp.rfc3339(
+                try WrittenTime(text + "Z").moment(now: now))
         }
         #expect(
             try time("02-29 12:00", at: "2027-03-01T00:00:00Z") == "2024-02-29T12:00:00.000Z")
@@ -185,13 +181,13 @@ import WaypostMessages
 
     @Test(arguments: [("10 min", 600_000), ("90 s", 90_000), ("3 min ago", 180_000), ("5 d", 432_000_000)])
     func `spans are understood as they are printed`(_ text: String, _ milliseconds: Int64) throws {
-        #expect(try LogStart(text) == .span(TimeSpan(milliseconds: milliseconds)))
+        #expect(try LogStart(text) == .ago(.milliseconds(milliseconds)))
     }
 
     @Test func `a number is one of lines, and from ten digits on a time`() throws {
-        #expect(try LogHistoryRange("700") == LogHistoryRange(last: 700))
-        #expect(try LogHistoryRange("1795216999123") == LogHistoryRange(start: .time(1_795_216_999_123)))
-        #expect(throws: TimeFault.self) { try LogHistoryRange("0") }
+        #expect(try LogRequest.Past("700") == LogRequest.Past(last: 700))
+        #expect(try LogRequest.Past("1795216999123") == LogRequest.Past(start: .time(1_795_216_999_123)))
+        #expect(throws: TimeFault.self) { try LogRequest.Past("0") }
     }
 
     @Test(.aFewAtATime, .timeLimit(.minutes(20)), arguments: ["America/New_York", "Australia/Lord_Howe"])

@@ -118,6 +118,41 @@ struct `Snippets on backends` {
     // end snippet
 
     // snippet
+    func lastHour(
+        of group: String, _ backend: Backend, _ line: @escaping @Sendable (AgentEvent) -> Void
+    ) async throws {
+        var request = LogRequest()
+        request.agents = AgentSelection(group: group)
+        request.filter = try LogFilter(["Link:W", "*:I"], query: "-message:demo")
+        request.past = LogRequest.Past(start: .ago(.seconds(3_600)))
+        request.endsWithPast = true
+        try await backend.followLog(request) { [logger] entry in
+            switch entry {
+            case .line(let event): line(event)
+            case .notice(let text): logger.notice("\(text)")
+            }
+            return true
+        }
+    }
+    // end snippet
+
+    // snippet
+    func forget(_ name: String, _ backend: Backend) async throws -> [String] {
+        let retired = try await backend.agent(name).retired()
+        logger.notice("removes \(retired.topics)")
+        return try await retired.remove()
+    }
+    // end snippet
+
+    // snippet
+    func keep(_ file: URL, for group: String, _ backend: Backend) async throws {
+        let map = try WantedMap(
+            file: Array(Data(contentsOf: file)), for: "@\(group)", name: file.lastPathComponent)
+        try await backend.keep([map]) { [logger] news in logger.notice("\(news)") }
+    }
+    // end snippet
+
+    // snippet
     func look(_ backend: Backend) async throws -> (agents: Int, failures: Int, events: Int) {
         let agent = backend.agent("k1")
         let recent = try await agent.replay("level:I", last: 20)
@@ -270,6 +305,57 @@ struct `Snippets on backends` {
             #expect(found.agents == 1 && found.failures > 0 && found.events > 0)
             var states = backend.agentChanges().makeAsyncIterator()
             #expect(try await states.next()?.name == "k1")
+        }
+    }
+
+    @Test func `the log of the past hour comes to its end`() async throws {
+        try await withAgent { backend, agent, _ in
+            try await agent.setLogLevel(.verbose, tag: "Router", for: .seconds(300))
+            _ = try? await agent.open("scheme://router/nothing")
+            let lines = EventLog<AgentEvent>()
+            try await lastHour(of: "all", backend) { lines.append($0) }
+            #expect(lines.events.contains { $0.agent == "k1" && $0.code == .noRoute })
+            #expect(lines.events.allSatisfy { $0.level >= .info })
+            #expect(throws: BackendError.self) { try AgentSelection.matching("(") }
+        }
+    }
+
+    @Test func `a map is kept in force, and a newer one is left alone`() async throws {
+        try await withAgent { backend, agent, _ in
+            let file = FileManager.default.temporaryDirectory.appendingPathComponent("\(UUID()).json")
+            defer { try? FileManager.default.removeItem(at: file) }
+            try Data(#"{"type":"map","rev":7,"entries":[]}"#.utf8).write(to: file)
+            let keeping = Task { try await keep(file, for: "all", backend) }
+            try await patiently("the map") {
+                while try await agent.maps().layer("@all")?.revision != 7 {}
+            }
+            keeping.cancel()
+            await #expect(throws: CancellationError.self) { try await keeping.value }
+            let newer = try Relocation.map([], revision: 8, by: "eva")
+            _ = try await backend.group("all").relocate(newer)
+            let news = EventLog<KeeperNews>()
+            let old = try WantedMap(file: Array(Data(contentsOf: file)), for: "@all", name: "old.json")
+            let keeper = Task { try await backend.keep([old]) { news.append($0) } }
+            try await news.wait(for: "what is said of the newer one") {
+                $0.contains(.overtaken("@all", revision: 8, wanted: 7))
+            }
+            keeper.cancel()
+            #expect(try await agent.maps().layer("@all")?.revision == 8)
+        }
+    }
+
+    @Test func `what a retired agent left is looked at, and removed`() async throws {
+        let broker = try await TestBroker.start()
+        defer { broker.end() }
+        let agent = try AgentProcess("k1", broker: broker.url)
+        try await agent.online()
+        try await Backend.with(BackendConfiguration(broker: broker.url, name: "shop")) { backend in
+            let isThere = await #expect(throws: BackendError.self) { try await forget("k1", backend) }
+            #expect(isThere?.kind == .notSent)
+            _ = try await agent.terminate()
+            #expect(try await forget("k1", backend).isEmpty)
+            let isGone = await #expect(throws: BackendError.self) { try await forget("k1", backend) }
+            #expect(isGone?.kind == .unknownReceiver)
         }
     }
 

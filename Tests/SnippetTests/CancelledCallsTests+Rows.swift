@@ -155,6 +155,12 @@ extension CancelledCallsTests {
     static let backend: [Row] =
         agent + group + [
             .reads("Backend.func agents(") { _ = try await $0.agents() },
+            .reads("Backend.func followLog(") { try await $0.followLog(LogRequest()) { _ in true } },
+            .reads("Backend.func keep(") { backend in
+                let map = Array(#"{"type":"map","rev":7,"entries":[]}"#.utf8)
+                try await backend.keep([WantedMap(file: map, for: "@all", name: "map.json")]) { _ in }
+            },
+            .reads("RetiredAgent.func remove(") { _ = try await $0.agent("k2").retired().remove() },
             .asks("Backend.@discardableResult func send(") { backend in
                 let folder = NSTemporaryDirectory() + "waypost-sealed-\(UUID().uuidString)"
                 defer { try? FileManager.default.removeItem(atPath: folder) }
@@ -233,6 +239,7 @@ extension CancelledCallsTests {
         },
         .reads("AgentClient.func groups(") { _ = try await $0.agent("k2").groups() },
         .reads("AgentClient.func forget(") { try await $0.agent("k2").forget() },
+        .reads("AgentClient.func retired(") { _ = try await $0.agent("k2").retired() },
         .asks("AgentClient.func inspect(") { _ = try await $0.agent("k1").inspect("a") },
         .asks("AgentClient.func map(_ version") {
             let version = try JSONDecoder().decode(

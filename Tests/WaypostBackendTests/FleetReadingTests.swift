@@ -51,6 +51,28 @@ import WaypostMessages
             }
         }
     }
+
+    @Test func `is read to its end while other calls of the program have the broker send it again and again`()
+        async throws
+    {
+        let broker = try await TestBroker.start()
+        defer { broker.end() }
+        let settings = try BackendConfiguration(broker: broker.url, name: "ops")
+        let topics = settings.topics
+        try await SharedLink.with(settings) { shared in
+            let others = Task {
+                while !Task.isCancelled {
+                    try await BackendSession.with(shared, required: [topics.state(of: "a1")]) { _ in }
+                }
+            }
+            defer { others.cancel() }
+            try await BackendSession.with(shared, required: [topics.state(of: "+")]) { session in
+                try await session.publish(
+                    MQTTMessage(topic: topics.state(of: "a1"), payload: [0x20], retain: true))
+                #expect(try await session.readAsMuch(within: .seconds(30)) { _ in } == .whole)
+            }
+        }
+    }
 }
 
 /// Subscribes to a filter only once something has happened.

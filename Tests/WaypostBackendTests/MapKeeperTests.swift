@@ -11,9 +11,9 @@ import WaypostMessages
     private let topics = Topics.standard
     private var chance = SeededGenerator(seed: 5)
 
-    private func wanted(_ audience: Audience, _ revision: Int64) throws -> MapKeeper.Wanted {
+    private func wanted(_ audience: Audience, _ revision: Int64) throws -> WantedMap {
         let map = MapDocument.map(id: "m", revision: revision, entries: [])
-        return try MapKeeper.Wanted(map, for: audience, name: "map.json")
+        return try WantedMap(file: map, for: audience.description, name: "map.json")
     }
 
     private func applied(_ agent: String, _ layers: [(String, Int64)], isWanted: Bool = false) -> MQTTMessage
@@ -172,13 +172,16 @@ import WaypostMessages
     @Test func `a file that is no map, or for another one, is refused`() throws {
         for text in ["[]", #"{"type":"patch","entries":[]}"#, "{"] {
             #expect(throws: BackendError.self) {
-                try MapKeeper.Wanted(Array(text.utf8), for: .agent("k1"), name: "k1.json")
+                try WantedMap(file: Array(text.utf8), for: "k1", name: "k1.json")
             }
         }
         #expect(throws: BackendError.self) {
-            try MapKeeper.Wanted(
-                Array(#"{"type":"map","rev":1,"aud":"k2","entries":[]}"#.utf8), for: .agent("k1"),
+            try WantedMap(
+                file: Array(#"{"type":"map","rev":1,"aud":"k2","entries":[]}"#.utf8), for: "k1",
                 name: "k1.json")
+        }
+        #expect(throws: BackendError.self) {
+            try WantedMap(file: wanted(.all, 1).payload, for: "#lobby", name: "#lobby.json")
         }
     }
 }

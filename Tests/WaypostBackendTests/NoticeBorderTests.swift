@@ -172,7 +172,7 @@ import WaypostMessages
         let reply = Reply(id: "c", code: .ok, at: WallClock.now() + 400_000)
         let start = LogStart.time(Self.now).milliseconds(byClockOf: reply)
         #expect((Self.now + 390_000...Self.now + 410_000).contains(start))
-        #expect(LogStart.span(.seconds(9)).milliseconds(byClockOf: reply) == reply.at - 9_000)
+        #expect(LogStart.ago(.seconds(9)).milliseconds(byClockOf: reply) == reply.at - 9_000)
     }
 
     @Test func `what was missed begins where it began, however late an agent answers`() {
@@ -293,7 +293,7 @@ import WaypostMessages
     private func keeper(_ audiences: [Audience], revision: Int64 = 42) throws -> MapKeeper {
         let map = MapDocument.map(id: "m", revision: revision, entries: [])
         return MapKeeper(
-            try audiences.map { try MapKeeper.Wanted(map, for: $0, name: "map.json") }, topics: Self.topics)
+            try audiences.map { try WantedMap(file: map, for: $0.description, name: "map.json") }, topics: Self.topics)
     }
 
     @Test func `a map that a roll-out tries is no newer one`() throws {

@@ -53,16 +53,14 @@ import WaypostMessages
         let broker = try await TestBroker.start()
         defer { broker.end() }
         let settings = try BackendConfiguration(broker: broker.url, name: "ops")
-        let filter = try LogFilter([], level: nil, tag: nil)
+        var request = LogRequest()
+        request.past = .everything
         let notices = EventLog<String>()
-        let following = Task {
-            var follower = LogFollower(
-                settings, AgentSelection(names: []), filter: filter, history: .everything
-            ) { entry in
+        let following = Task { [request] in
+            try await Backend(perCall: settings).followLog(request) { entry in
                 if case .notice(let text) = entry { notices.append(text) }
                 return true
             }
-            try await follower.run()
         }
         // It asks the agents for what they have.
         try await broker.waitForLog(containing: "Received PUBLISH from")

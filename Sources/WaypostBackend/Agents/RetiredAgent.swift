@@ -1,30 +1,32 @@
 import MQTTLink
 import WaypostFleet
-package import WaypostMessages
+import WaypostMessages
 
-/// What an agent that will not come back left at the broker, and its removal.
-package struct RetiredAgent {
-    package let name: String
+/// What an agent that will not come back left at the broker, and its removal; see ``AgentClient/retired()``.
+public struct RetiredAgent: Sendable {
+    /// The agent.
+    public let name: String
     /// The topics on which the broker keeps something of it, the state last: with it, the agent is known no more.
-    package let topics: [String]
-    /// Its last state; nil when the broker keeps none.
-    package let state: AgentState?
+    public let topics: [String]
+    /// Whether it is there: then it would only write all of it again.
+    public let isOnline: Bool
     private let settings: BackendConfiguration
 
     /// Looks at what the broker keeps of an agent.
     ///
     /// - Throws: ``BackendError`` when that is nothing, with the names that are near.
-    package static func find(_ name: String, _ settings: BackendConfiguration) async throws -> RetiredAgent {
+    static func find(_ name: String, _ settings: BackendConfiguration) async throws -> RetiredAgent {
         let kept = try await kept(of: name, settings)
         let state = kept.lazy.filter { $0.topic == settings.topics.state(of: name) }
             .compactMap { $0.json.flatMap { try? AgentState($0) } }.first
         guard kept.isEmpty else {
-            return RetiredAgent(name: name, topics: kept.map(\.topic), state: state, settings: settings)
+            return RetiredAgent(
+                name: name, topics: kept.map(\.topic), isOnline: state?.isOnline ?? false, settings: settings)
         }
         // Under its own name what it wrote may be removed, and not be read.
         if settings.credentials?.username == name {
             return RetiredAgent(
-                name: name, topics: topics(of: name, settings), state: nil, settings: settings)
+                name: name, topics: topics(of: name, settings), isOnline: false, settings: settings)
         }
         let roster = try await settings.roster(within: .seconds(30))
         let fault = AgentSelection(names: [name]).fault(in: roster)
@@ -34,7 +36,15 @@ package struct RetiredAgent {
     /// Removes all of it.
     ///
     /// - Returns: the topics that the broker still keeps, because it does not let this sender write them.
-    package func remove() async throws -> [String] {
+    /// - Throws: ``BackendError`` of kind `notSent` when it is online.
+    public func remove() async throws -> [String] {
+        guard !isOnline else {
+            throw BackendError(.notSent, "\(name) is online; stop it before it is forgotten")
+        }
+        return try await PublicCall.run { try await removed() }
+    }
+
+    private func removed() async throws -> [String] {
         var denied: [String] = []
         try await BackendSession.with(settings, required: []) { session in
             for topic in topics {

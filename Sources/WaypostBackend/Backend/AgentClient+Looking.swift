@@ -65,13 +65,11 @@ extension AgentClient {
     ///   - last: Only so many, the newest.
     public func replay(_ query: String? = nil, last: Int? = nil) async throws -> [AgentEvent] {
         let settings = backend.settings
-        var filter = try LogFilter([], level: nil, tag: nil)
-        if let query { filter.query = try LogQuery.read(query) }
-        let history = LogHistoryRange(last: last)
+        let filter = try LogFilter(query: query)
         let collector = try await PublicCall.run { [name, filter] in
             var collector = ReplayCollector(
                 agents: [name], sender: settings.name, topics: settings.topics, filter: filter,
-                history: history)
+                past: LogRequest.Past(last: last))
             try await BackendSession.with(
                 settings, required: [settings.topics.reply(of: name, to: settings.name)],
                 useful: [settings.topics.state(of: name)]

@@ -141,20 +141,21 @@ public struct AgentClient: Sendable {
     /// - Throws: ``BackendError``; of kind `notSent` when it is online, of kind `denied` naming the topics that this
     ///   backend may not write.
     public func forget() async throws {
-        try checkName()
-        let left = try await PublicCall.run { [self] in
-            let retired = try await RetiredAgent.find(name, backend.settings)
-            guard retired.state?.isOnline != true else {
-                throw BackendError(.notSent, "\(name) is online; stop it before it is forgotten")
-            }
-            return try await retired.remove()
-        }
+        let left = try await retired().remove()
         guard left.isEmpty else {
             throw BackendError(
                 .denied,
                 "the broker still keeps \(left.joined(separator: ", ")); its rules must let this user write there"
             )
         }
+    }
+
+    /// What the broker keeps of it, to be looked at before it is removed.
+    ///
+    /// - Throws: ``BackendError`` of kind `unknownReceiver` when that is nothing.
+    public func retired() async throws -> RetiredAgent {
+        try checkName()
+        return try await PublicCall.run { [self] in try await RetiredAgent.find(name, backend.settings) }
     }
 
     /// Cancels a command of this backend that waits or runs.

@@ -44,15 +44,14 @@ extension Backend {
     public func log(
         of agent: String? = nil, _ query: String? = nil, buffer: Int = 1_000
     ) throws(BackendError) -> BackendStream<AgentEvent> {
-        var filter = try LogFilter([], level: nil, tag: nil)
-        if let query { filter.query = try LogQuery.read(query) }
-        return BackendStream(buffer: buffer) { [settings, filter] element in
+        var request = LogRequest()
+        request.agents = AgentSelection(names: [agent].compactMap(\.self))
+        request.filter = try LogFilter(query: query)
+        return BackendStream(buffer: buffer) { [settings, request] element in
             var pause = ReconnectPause()
             while true {
                 // It reconnects by itself, but for the first time.
-                var follower = LogFollower(
-                    settings, AgentSelection(names: [agent].compactMap(\.self)), filter: filter
-                ) { entry in
+                var follower = LogFollower(settings, request) { entry in
                     guard case .line(let line) = entry, !line.isReport else { return true }
                     return element(line)
                 }
@@ -62,6 +61,31 @@ extension Backend {
                     try await MonotonicTime.sleep(for: pause.next())
                 }
             }
+        }
+    }
+
+    /// Follows the log, its past too, until the reader wants no more; over lost connections, after which what was missed
+    /// is fetched.
+    ///
+    ///     var request = LogRequest()
+    ///     request.agents = AgentSelection(group: "lobby")
+    ///     request.filter = try LogFilter(level: .warning)
+    ///     request.past = LogRequest.Past(start: .ago(.seconds(600)))
+    ///     try await backend.followLog(request) { entry in
+    ///         print(entry)
+    ///         return true
+    ///     }
+    ///
+    /// - Parameter entry: Takes each line and notice, in order; false when it wants no more. What comes waits for it, up to
+    ///   32 MiB; what is dropped beyond is told of.
+    /// - Throws: ``BackendError``; of kind `noBroker` when there is none at first, of kind `unknownReceiver` when it ends
+    ///   with the past and no such agent is known.
+    public func followLog(
+        _ request: LogRequest, _ entry: @escaping @Sendable (LogEntry) -> Bool
+    ) async throws {
+        try await PublicCall.run { [settings] in
+            var follower = LogFollower(settings, request, output: entry)
+            try await follower.run()
         }
     }
 

@@ -47,7 +47,7 @@ public struct AgentCommand: Sendable, Hashable {
     ) -> AgentCommand {
         AgentCommand(
             .log(
-                level: LogLevel(rawValue: level.rawValue) ?? .info, tag: tag,
+                level: LogLevel(level), tag: tag,
                 milliseconds: min(max(1, duration.milliseconds), Command.maximumLogDuration)))
     }
 

@@ -109,12 +109,17 @@ extension BackendSession {
             fence.cancel()
             alarm.cancel()
         }
+        // By their hashes: ten thousand agents have fifty thousand.
+        var topics: Set<Int> = []
         var newest = MonotonicTime.instant
         while true {
             switch try await next() {
             case .message(let message):
-                // What is not retained is news, and may go on for ever.
-                if message.retain { newest = MonotonicTime.instant }
+                // What is not retained is news, and what comes again was sent for another call over the same connection: both
+                // may go on for ever.
+                if message.retain, topics.insert(message.topic.hashValue).inserted {
+                    newest = MonotonicTime.instant
+                }
                 saw(message)
             case .alarm:
                 if let time = roundTrip.withLock(\.self) {

@@ -2,35 +2,23 @@ import Logging
 import MQTTLink
 import Threading
 import Waypost
-package import WaypostMessages
+import WaypostMessages
 
 /// Runs a ``MapKeeper`` at a broker, over lost connections.
-package struct KeeperRun {
+struct KeeperRun {
     private static let tick = Duration.milliseconds(100)
 
     private let settings: BackendConfiguration
-    private let wanted: [MapKeeper.Wanted]
+    private let wanted: [WantedMap]
 
-    package init(_ settings: BackendConfiguration, _ wanted: [MapKeeper.Wanted]) {
+    init(_ settings: BackendConfiguration, _ wanted: [WantedMap]) {
         (self.settings, self.wanted) = (settings, wanted)
-    }
-
-    /// What there is to say.
-    package enum News: Sendable {
-        /// A map was published again.
-        case published(topic: String)
-        /// A newer map than the wanted one is there, which is left alone.
-        case overtaken(Audience, revision: Int64, wanted: Int64)
-        /// No agent has spoken for that name or group, so its map is not published yet.
-        case unheard(Audience)
-        /// There is a connection again.
-        case connected
     }
 
     /// Until the task is cancelled.
     ///
     /// - Throws: ``BackendError`` when there is no broker at first, or when it does not allow it.
-    package func run(_ report: (News) -> Void) async throws {
+    func run(_ report: (KeeperNews) -> Void) async throws {
         var keeper = MapKeeper(wanted, topics: settings.topics)
         var isFirst = true
         while true {
@@ -44,7 +32,7 @@ package struct KeeperRun {
     }
 
     private func run(
-        _ keeper: inout MapKeeper, _ report: (News) -> Void, _ isFirst: inout Bool
+        _ keeper: inout MapKeeper, _ report: (KeeperNews) -> Void, _ isFirst: inout Bool
     ) async throws {
         let filters = MapKeeper.filters(settings.topics)
         let session = try await BackendSession.connect(
@@ -79,9 +67,9 @@ package struct KeeperRun {
                     }
                     report(.published(topic: message.topic))
                 }
-                for audience in keeper.takeUnheard(at: last) { report(.unheard(audience)) }
+                for audience in keeper.takeUnheard(at: last) { report(.unheard(audience.description)) }
                 for (audience, revision, wanted) in keeper.takeOvertaken() {
-                    report(.overtaken(audience, revision: revision, wanted: wanted))
+                    report(.overtaken(audience.description, revision: revision, wanted: wanted))
                 }
             }
         } catch {

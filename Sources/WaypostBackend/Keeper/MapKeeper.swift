@@ -1,7 +1,7 @@
 import MQTTLink
 import Waypost
 import WaypostFleet
-package import WaypostMessages
+import WaypostMessages
 
 /// Keeps maps in force at brokers that forget: an agent that has an older map, or none, gets the wanted one again, and
 /// so does a broker that has none for an agent.
@@ -9,33 +9,7 @@ package import WaypostMessages
 /// A map that is newer than the wanted one is never replaced. Several keepers do not repeat each other.
 ///
 /// A value without clock and socket.
-package struct MapKeeper: Sendable {
-    /// A map that is to be in force.
-    package struct Wanted: Sendable {
-        let audience: Audience
-        let payload: [UInt8]
-        let revision: Int64
-        let digest: String
-
-        /// - Throws: ``BackendError`` when it is no map with a revision.
-        package init(_ payload: [UInt8], for audience: Audience, name: String) throws(BackendError) {
-            let relocation = try Relocation(file: payload, name: name)
-            guard relocation.kind == .map, let document = relocation.document,
-                let revision = document.revision
-            else { throw BackendError(.invalid, "\(name) is not a whole map with a rev") }
-            if let named = document.audience, named != audience.description {
-                throw BackendError(.invalid, "\(name) is for \(named), not for \(audience)")
-            }
-            self.audience = audience
-            self.payload = payload
-            self.revision = revision
-            digest = relocation.digest
-        }
-
-        /// The name of its layer on the wire.
-        var layer: String { if case .agent = audience { "agent" } else { audience.description } }
-    }
-
+struct MapKeeper: Sendable {
     /// How long a document waits, so that many agents that come at once are served by one.
     static let jitter: ClosedRange<Int64> = 50...2_000
     /// How often one document is published at most, in milliseconds.
@@ -46,7 +20,7 @@ package struct MapKeeper: Sendable {
     static let patience: Int64 = 10_000
 
     private let topics: Topics
-    private let wanted: [Audience: Wanted]
+    private let wanted: [Audience: WantedMap]
     private var agents: [String: FleetAgent] = [:]
     /// What agents said last, for those whose groups are not known yet.
     private var waiting: [String: AppliedMap] = [:]
@@ -69,7 +43,7 @@ package struct MapKeeper: Sendable {
     /// Which revision agents say to have in force: one alone does not say what the others have.
     private var reported: [Audience: MembersNumbers] = [:]
 
-    init(_ wanted: [Wanted], topics: Topics) {
+    init(_ wanted: [WantedMap], topics: Topics) {
         self.topics = topics
         self.wanted = Dictionary(wanted.map { ($0.audience, $0) }) { $0.revision > $1.revision ? $0 : $1 }
         unheard = Set(self.wanted.keys)
@@ -124,7 +98,7 @@ package struct MapKeeper: Sendable {
         due[audience] = nil
     }
 
-    private mutating func saw(_ revision: Int64, of map: Wanted) {
+    private mutating func saw(_ revision: Int64, of map: WantedMap) {
         guard revision > max(map.revision, seen[map.audience] ?? 0) else { return }
         seen[map.audience] = revision
         due[map.audience] = nil
@@ -168,7 +142,7 @@ package struct MapKeeper: Sendable {
     }
 
     /// Whether an agent has an older map than the wanted one, or none, and has not refused it.
-    private func lacks(_ map: Wanted, _ applied: AppliedMap, _ layer: AppliedMap.Layer?) -> Bool {
+    private func lacks(_ map: WantedMap, _ applied: AppliedMap, _ layer: AppliedMap.Layer?) -> Bool {
         if let refused = applied.refused, refused.digest == map.digest { return false }
         return layer?.revision ?? 0 < map.revision
     }
@@ -195,7 +169,4 @@ package struct MapKeeper: Sendable {
         }
         return messages
     }
-
-    /// How many maps are wanted.
-    package var count: Int { wanted.count }
 }

@@ -1,10 +1,10 @@
 import Threading
 import Waypost
-package import WaypostFleet
+public import WaypostFleet
 package import WaypostMessages
 
 /// Which lines are shown: a lowest level for each tag, and one for all others, as in `adb logcat`; and what else holds.
-package struct LogFilter: Sendable {
+public struct LogFilter: Sendable {
     /// Nothing of a tag, adb's `S`.
     private enum Threshold {
         case level(LogLevel)
@@ -15,20 +15,39 @@ package struct LogFilter: Sendable {
     private var tags: [String: Threshold] = [:]
     private var others = Threshold.level(.verbose)
     /// What must be in the message.
-    package var expression: TextPattern?
-    package var process: Int64?
-    package var query: LogQuery?
+    private var expression: TextPattern?
+    private var process: Int64?
+    private(set) var query: LogQuery?
 
+    /// Everything.
+    public init() {}
+
+    /// Lines for which all of this holds.
+    ///
     /// - Parameters:
-    ///   - specifications: `TAG:LEVEL`, `TAG`, `*:LEVEL`; later ones over earlier ones.
-    ///   - level: the lowest level for what no specification names.
-    ///   - tag: if set, only this tag is shown.
-    ///   - isSilent: whether what no specification names is not shown.
-    /// - Throws: ``BackendError`` quoting the specification.
-    package init(
-        _ specifications: [String], level: LogLevel?, tag: String?, isSilent: Bool = false
+    ///   - specifications: `TAG:LEVEL`, `TAG`, `*:LEVEL`; later ones over earlier ones. Levels are V D I W E F, and S for
+    ///     nothing.
+    ///   - level: The lowest level for what no specification names.
+    ///   - tag: Only this tag, in any case; nil for all.
+    ///   - isSilent: Whether what no specification names is not shown.
+    ///   - expression: A regular expression that a part of the message fits.
+    ///   - process: Only lines of the process with this number.
+    ///   - query: Terms such as `tag:Router level:W -message:demo`, as `waypost logcat --query` has them.
+    /// - Throws: ``BackendError`` of kind `invalid` that quotes what can't be read.
+    public init(
+        _ specifications: [String] = [], level: AgentEvent.Level = .verbose, tag: String? = nil,
+        isSilent: Bool = false, expression: String? = nil, process: Int64? = nil, query: String? = nil
     ) throws(BackendError) {
-        let level = level ?? .verbose
+        if let expression {
+            do {
+                self.expression = try TextPattern(expression, .expression)
+            } catch {
+                throw BackendError(.invalid, "\(error.detail)")
+            }
+        }
+        self.process = process
+        if let query { self.query = try LogQuery.read(query) }
+        let level = LogLevel(level)
         others = tag == nil && !isSilent ? .level(level) : .silent
         if let tag { tags[tag.lowercased()] = .level(level) }
         for specification in specifications {
@@ -41,8 +60,11 @@ package struct LogFilter: Sendable {
         }
     }
 
+    /// Whether a line is shown.
+    public func shows(_ line: AgentEvent) -> Bool { shows(line, now: WallClock.now()) }
+
     /// - Parameter now: the time of the wall clock, in milliseconds since 1970.
-    package func shows(_ line: AgentEvent, now: Int64 = WallClock.now()) -> Bool {
+    package func shows(_ line: AgentEvent, now: Int64) -> Bool {
         shows(line.event.level, tag: line.event.tag)
             && (process.map { $0 == line.event.process } ?? true)
             && (expression?.isIn(line.event.message) ?? true)

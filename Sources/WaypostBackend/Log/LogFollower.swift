@@ -1,25 +1,14 @@
 import MQTTLink
 import Threading
 import Waypost
-package import WaypostFleet
+import WaypostFleet
 import WaypostMessages
 
 /// Follows the events, failures and presence of agents, over lost connections, until it is cancelled.
-package struct LogFollower {
-    /// What a reader is given.
-    package enum Entry: Sendable {
-        case line(AgentEvent)
-        /// Something about the log itself: an agent that came or went, a lost connection, events that are missing.
-        case notice(String)
-    }
-
+struct LogFollower {
     private let settings: BackendConfiguration
-    private let selection: AgentSelection
-    private let filter: LogFilter
-    private let onlyFailures: Bool
-    private let history: LogHistoryRange?
-    private let isDump: Bool
-    private let output: (Entry) -> Bool
+    private let request: LogRequest
+    private let output: (LogEntry) -> Bool
 
     private var gaps = GapDetector()
     private var deduplicator = EventDeduplicator()
@@ -55,28 +44,22 @@ package struct LogFollower {
     /// Of more agents than these all topics are subscribed to, and the others' messages left out.
     private static let maximumNames = 50
 
-    /// - Parameters:
-    ///   - history: What to begin with; nil to begin with what comes next.
-    ///   - isDump: Whether to end behind that.
-    ///   - output: Takes each entry; false when it wants no more.
-    package init(
-        _ settings: BackendConfiguration, _ selection: AgentSelection, filter: LogFilter,
-        onlyFailures: Bool = false,
-        history: LogHistoryRange? = nil, isDump: Bool = false, output: @escaping (Entry) -> Bool
+    /// - Parameter output: Takes each entry; false when it wants no more.
+    init(
+        _ settings: BackendConfiguration, _ request: LogRequest, output: @escaping (LogEntry) -> Bool
     ) {
         self.settings = settings
-        self.selection = selection
-        self.filter = filter
-        self.onlyFailures = onlyFailures
-        self.history = history
-        self.isDump = isDump
+        self.request = request
         self.output = output
     }
 
-    /// Returns when the reader wants no more, or behind the history when that is all.
+    private var selection: AgentSelection { request.agents }
+    private var filter: LogFilter { request.filter }
+
+    /// Returns when the reader wants no more, or behind the past when that is all.
     ///
     /// - Throws: ``BackendError`` when there is no broker at the start, `CancellationError` when the task is cancelled.
-    package mutating func run() async throws {
+    mutating func run() async throws {
         var session = try await connect()
         pause.connectionMade()
         var hasBegun = false
@@ -96,7 +79,7 @@ package struct LogFollower {
                     guard show(message) else { return await session.close() }
                     if wasIdle, !isIdle { session.alarm(after: ReorderWindow.length) }
                 }
-            } catch let error as BackendError where error.kind == .noBroker && !isDump {
+            } catch let error as BackendError where error.kind == .noBroker && !request.endsWithPast {
                 let others = takeLost()
                 guard showWindow() else { return await session.close() }
                 notice("\(error)\(others); reconnecting")
@@ -115,8 +98,8 @@ package struct LogFollower {
     /// Shows what is wanted of the past; false when that is all, or the reader wants no more.
     private mutating func begin(_ session: BackendSession) async throws -> Bool {
         let (early, agents) = try await lookForAgents(session)
-        if let history {
-            return try await lookBack(over: history, at: agents, session, early) && !isDump
+        if let past = request.past {
+            return try await lookBack(over: past, at: agents, session, early) && !request.endsWithPast
         }
         return early.allSatisfy { show($0) }
     }
@@ -151,7 +134,7 @@ package struct LogFollower {
             let all = try await settings.roster(within: Self.longestLook)
             fault = selection.fault(in: all) ?? fault
         }
-        if isDump { throw BackendError(.unknownReceiver, fault) }
+        if request.endsWithPast { throw BackendError(.unknownReceiver, fault) }
         notice(settings.words(fault))
         return (early, selection.agents(in: roster))
     }
@@ -159,7 +142,7 @@ package struct LogFollower {
     /// Shows what was missed while there was no connection; false when the reader wants no more.
     private mutating func catchUp(_ session: BackendSession) async throws -> Bool {
         let start = max(heard - Self.overlap, began)
-        guard !onlyFailures else {
+        guard !request.onlyFailures else {
             let missed = (MonotonicTime.instant - start).milliseconds
             notice("failures of the last \(missed / 1_000 + 1) s may be missing here; the agents keep them")
             return true
@@ -167,7 +150,7 @@ package struct LogFollower {
         let (early, agents) = try await lookForAgents(session)
         do {
             return try await lookBack(
-                over: LogHistoryRange(start: .instant(start)), at: agents, session, early, isAfterLoss: true)
+                over: LogRequest.Past(start: .instant(start)), at: agents, session, early, isAfterLoss: true)
         } catch let error as BackendError where error.kind == .denied {
             let heard = known.filter { $0.value.state != nil }.keys
             for agent in agents ?? Array(heard) { gaps.missed(of: agent) }
@@ -183,10 +166,10 @@ package struct LogFollower {
             ? selection.names.sorted() : ["+"]
         var filters = names.flatMap { name in
             var filters = [topics.failures(of: name), topics.state(of: name)]
-            if !onlyFailures, let lowest = filter.lowest {
+            if !request.onlyFailures, let lowest = filter.lowest {
                 filters  // Whether a replay is complete can be seen only when all levels come.
                 +=
-                    lowest == .verbose || history != nil
+                    lowest == .verbose || request.past != nil
                     ? [topics.logs(of: name)]
                     : LogLevel.allCases.filter { $0 >= lowest }.map { topics.log(of: name, level: $0) }
             }
@@ -204,12 +187,12 @@ package struct LogFollower {
     ///   - early: What came before.
     ///   - isAfterLoss: Whether it is shown what was missed, so that what is still missing then is a gap.
     private mutating func lookBack(
-        over history: LogHistoryRange, at agents: [String]?, _ session: BackendSession,
+        over past: LogRequest.Past, at agents: [String]?, _ session: BackendSession,
         _ early: [MQTTMessage],
         isAfterLoss: Bool = false
     ) async throws -> Bool {
         var replay = ReplayCollector(
-            agents: agents, sender: settings.name, topics: settings.topics, filter: filter, history: history)
+            agents: agents, sender: settings.name, topics: settings.topics, filter: filter, past: past)
         var others: [MQTTMessage] = []
         var (otherBytes, missed) = (0, 0)
         func wait(_ message: MQTTMessage) {

@@ -65,7 +65,7 @@ package struct ReplayCollector: Sendable {
     private let sender: String
     private let topics: Topics
     private let filter: LogFilter?
-    private let history: LogHistoryRange
+    private let past: LogRequest.Past
     /// Agents whose answer is waited for; nil for all that are online.
     private let expected: Set<String>?
     private var online: Set<String> = []
@@ -80,17 +80,17 @@ package struct ReplayCollector: Sendable {
     /// - Parameters:
     ///   - agents: those that are asked; nil for all.
     ///   - filter: which lines are wanted; nil for all.
-    ///   - history: from when on, and how many.
+    ///   - past: from when on, and how many.
     package init(
         agents: [String]? = nil, sender: String, topics: Topics, filter: LogFilter? = nil,
-        history: LogHistoryRange = .everything, maximumBytes: Int = 64 << 20
+        past: LogRequest.Past = .everything, maximumBytes: Int = 64 << 20
     ) {
         expected = agents.map(Set.init)
         self.maximumBytes = maximumBytes
         self.sender = sender
         self.topics = topics
         self.filter = filter
-        self.history = history
+        self.past = past
         // Where it begins is known from the clock of the agent, which comes with its first answer.
         command = Self.command(filter, before: nil, oldest: nil)
     }
@@ -219,7 +219,7 @@ package struct ReplayCollector: Sendable {
         guard case .asked = source.progress else { return }
         answers += 1
         if isFirst {
-            source.oldest = history.start?.milliseconds(byClockOf: reply)
+            source.oldest = past.start?.milliseconds(byClockOf: reply)
             source.clockError = ClockOffset.error(of: reply)
         }
         guard reply.status == .ok else {
@@ -270,13 +270,13 @@ package struct ReplayCollector: Sendable {
             if keep(line), isWanted(line, source) { source.wanted += 1 }
         }
         source.progress = .complete
-        if let first = reply.result["first"], let oldest = source.oldest, let start = history.start,
+        if let first = reply.result["first"], let oldest = source.oldest, let start = past.start,
             let time = first["t"]?.time, time > oldest, first["seq"]?.boundedInt ?? 1 > 1
         {
             source.gap = "\(agent) has no events as old as \(start)"
         }
         guard let next, next.boot == boot, next.sequence < source.before else { return }
-        if let last = history.last, source.wanted >= last { return }
+        if let last = past.last, source.wanted >= last { return }
         source.before = next.sequence
         guard count < Self.maximumLines, bytes < maximumBytes, source.pages < Self.maximumPages else {
             source.gap = left(
@@ -332,7 +332,7 @@ package struct ReplayCollector: Sendable {
             }
         }
         let all = LogOrder.merged(agents) { sources[$0]?.clockError ?? 0 }
-        return history.last.map { Array(all.suffix($0)) } ?? all
+        return past.last.map { Array(all.suffix($0)) } ?? all
     }
 
     /// In order.

@@ -44,8 +44,8 @@ struct RetirementOptions {
 
     /// - Throws: ``CommandError`` when the agent is online, or when the broker still keeps something.
     func remove(_ agent: String, _ settings: BackendConfiguration) async throws {
-        let retired = try await RetiredAgent.find(agent, settings)
-        guard retired.state?.isOnline != true else {
+        let retired = try await Backend(perCall: settings).agent(agent).retired()
+        guard !retired.isOnline else {
             throw CommandError(.failed, "\(agent) is online; stop it before it is forgotten")
         }
         let what = "what the broker keeps of \(agent): \(retired.topics.count.counted("document"))"

@@ -29,39 +29,37 @@ struct KeeperCommand: OperatorCommand {
         let maps = try Self.maps(in: wanted)
         Terminal.note("waypost: \(maps.count.counted("map")) wanted at \(settings.place)")
         do {
-            try await KeeperRun(settings, maps).run(show)
+            try await Backend(perCall: settings).keep(maps) { [isJSON = output.isJSON, wanted] news in
+                Self.show(news, of: wanted, isJSON: isJSON)
+            }
         } catch is CancellationError where Signals.exit == .terminated {
             // SIGTERM is its ordinary end.
         }
     }
 
-    private func show(_ news: KeeperRun.News) {
+    private static func show(_ news: KeeperNews, of directory: String, isJSON: Bool) {
         switch news {
-        case .published(let topic) where output.isJSON: Terminal.print(json: ["published": .string(topic)])
+        case .published(let topic) where isJSON: Terminal.print(json: ["published": .string(topic)])
         case .published(let topic): Terminal.print("published \(topic)")
         case .overtaken(let audience, let revision, let wanted):
-            if output.isJSON {
+            if isJSON {
                 Terminal.print(json: [
-                    "overtaken": .string(audience.description), "rev": .int(revision),
-                    "wanted": .int(wanted),
+                    "overtaken": .string(audience), "rev": .int(revision), "wanted": .int(wanted),
                 ])
             }
             Terminal.note(
-                "waypost: \(self.wanted)/\(audience).json has rev \(wanted), and \(audience) has rev \(revision) by now: it is not published"
+                "waypost: \(directory)/\(audience).json has rev \(wanted), and \(audience) has rev \(revision) by now: it is not published"
             )
         case .unheard(let audience):
-            if output.isJSON { Terminal.print(json: ["unheard": .string(audience.description)]) }
-            let absence =
-                if case .group = audience { "no agent is in \(audience)" } else {
-                    "there is no agent \(audience)"
-                }
+            if isJSON { Terminal.print(json: ["unheard": .string(audience)]) }
+            let absence = (audience.hasPrefix("@") ? "no agent is in " : "there is no agent ") + audience
             Terminal.note(
-                "waypost: \(self.wanted)/\(audience).json: \(absence); its map is published once one comes")
+                "waypost: \(directory)/\(audience).json: \(absence); its map is published once one comes")
         case .connected: Terminal.note("waypost: connected again")
         }
     }
 
-    private static func maps(in directory: String) throws -> [MapKeeper.Wanted] {
+    private static func maps(in directory: String) throws -> [WantedMap] {
         let names: [String]
         do {
             names = try FileManager.default.contentsOfDirectory(atPath: directory)
@@ -69,12 +67,9 @@ struct KeeperCommand: OperatorCommand {
             throw CommandError(.usage, "\(directory) is not a directory that can be read")
         }
         let maps = try names.filter { $0.hasSuffix(".json") }.sorted().map { name in
-            guard let audience = Audience(String(name.dropLast(5))) else {
-                throw CommandError(.usage, "\(directory)/\(name): the name is no agent and no @group")
-            }
             let file = "\(directory)/\(name)"
-            return try MapKeeper.Wanted(
-                InputFile.read(file, purpose: "map"), for: audience, name: file)
+            return try WantedMap(
+                file: InputFile.read(file, purpose: "map"), for: String(name.dropLast(5)), name: file)
         }
         guard !maps.isEmpty else {
             throw CommandError(

@@ -43,8 +43,8 @@ struct LogcatCommand: OperatorCommand {
     @Option(
         help: ArgumentHelp(
             "Only agents whose name matches this regular expression.", valueName: "expression"),
-        transform: { try TextPattern($0, .expression) })
-    var matching: TextPattern?
+        transform: { try AgentSelection.matching($0) })
+    var matching: AgentSelection?
 
     @Option(
         help: ArgumentHelp(
@@ -59,14 +59,14 @@ struct LogcatCommand: OperatorCommand {
         name: .customShort("t"),
         help: ArgumentHelp(
             "Print the newest recent events, and exit: this many, or those since a time.",
-            valueName: "count or time"), transform: { try LogHistoryRange($0) })
-    var tail: LogHistoryRange?
+            valueName: "count or time"), transform: { try LogRequest.Past($0) })
+    var tail: LogRequest.Past?
 
     @Option(
         name: .customShort("T"),
         help: ArgumentHelp("Like -t, but keep running.", valueName: "count or time"),
-        transform: { try LogHistoryRange($0) })
-    var tailAndFollow: LogHistoryRange?
+        transform: { try LogRequest.Past($0) })
+    var tailAndFollow: LogRequest.Past?
 
     @Option(
         name: [.customShort("m"), .customLong("max-count")],
@@ -90,31 +90,29 @@ struct LogcatCommand: OperatorCommand {
             throw ValidationError("choose one of --since, -t and -T; -d goes with --since")
         }
         guard maximum.map({ $0 > 0 }) ?? true else { throw ValidationError("-m must be 1 or more") }
-        guard history == nil || !failures else {
+        guard past == nil || !failures else {
             throw ValidationError(
                 "--failures follows what comes; for the failures that agents keep, see: waypost failures --each"
             )
         }
     }
 
-    private var selection: AgentSelection {
-        AgentSelection(names: agents, group: group, pattern: matching)
-    }
-
     /// What it begins with.
-    private var history: LogHistoryRange? {
-        tail ?? tailAndFollow ?? since.map { LogHistoryRange(start: $0) } ?? (isDump ? .everything : nil)
+    private var past: LogRequest.Past? {
+        tail ?? tailAndFollow ?? since.map { LogRequest.Past(start: $0) } ?? (isDump ? .everything : nil)
     }
 
     func perform() async throws {
+        var request = LogRequest()
+        request.agents = matching ?? AgentSelection(names: agents, group: group)
+        request.filter = try lines.filter()
+        request.onlyFailures = failures
+        request.past = past
+        request.endsWithPast = isDump || tail != nil
         let printer = LogPrinter(
             output.isJSON ? LogFormat(form: .json) : try lines.format(), output.style,
-            namesAgents: selection.single == nil, maximum: maximum)
-        try await LogPrinter.follow(
-            LogFollower(
-                session.resolved(), selection, filter: lines.filter(),
-                onlyFailures: failures, history: history, isDump: isDump || tail != nil,
-                output: printer.show))
+            namesAgents: request.agents.single == nil, maximum: maximum)
+        try await printer.follow(request, at: session.resolved())
     }
 }
 
@@ -127,14 +125,14 @@ extension LogStart {
     ) throws(TimeFault) {
         let ago = " ago"
         if let span = TimeSpan(argument: text.hasSuffix(ago) ? String(text.dropLast(ago.count)) : text) {
-            self = .span(span)
+            self = .ago(span.duration)
         } else {
             self = .time(try WrittenTime(text).moment(now: now, local: local))
         }
     }
 }
 
-extension LogHistoryRange {
+extension LogRequest.Past {
     /// As `-t` and `-T` of adb have it: a number of lines, or a time; from ten digits on a number is a time.
     ///
     /// - Throws: ``TimeFault`` when it is neither.

@@ -63,7 +63,7 @@ struct ReplayCommand: OperatorCommand {
         let sender = settings.name
         var collector = ReplayCollector(
             agents: [agent], sender: sender, topics: topics, filter: filter,
-            history: LogHistoryRange(start: since))
+            past: LogRequest.Past(start: since))
         return try await BackendSession.with(
             settings,
             required: [topics.reply(of: agent, to: sender), topics.logs(of: agent)],

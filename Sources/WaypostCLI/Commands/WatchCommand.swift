@@ -39,10 +39,10 @@ struct WatchCommand: OperatorCommand {
             let printer = LogPrinter(
                 output.isJSON ? LogFormat(form: .json) : try lines.format(), output.style,
                 namesAgents: agent == nil)
-            return try await LogPrinter.follow(
-                LogFollower(
-                    settings, AgentSelection(names: [agent].compactMap(\.self)), filter: filter,
-                    output: printer.show))
+            var request = LogRequest()
+            request.agents = AgentSelection(names: [agent].compactMap(\.self))
+            request.filter = filter
+            return try await printer.follow(request, at: settings)
         }
         let loop = WatchLoop(
             feed: WatchFeed(settings: settings, profile: given.profile, agent: agent),

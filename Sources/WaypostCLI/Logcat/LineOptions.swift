@@ -58,17 +58,8 @@ struct LineOptions: ParsableArguments {
 
     /// - Throws: ``BackendError`` quoting what can't be read.
     func filter() throws(BackendError) -> LogFilter {
-        var filter = try LogFilter(
-            filters, level: level.flatMap { LogLevel(name: $0) }, tag: tag, isSilent: isSilent)
-        if let expression {
-            do {
-                filter.expression = try TextPattern(expression, .expression)
-            } catch {
-                throw BackendError(.invalid, "\(error.detail)")
-            }
-        }
-        filter.process = pid
-        if let query { filter.query = try LogQuery.read(query) }
-        return filter
+        try LogFilter(
+            filters, level: level.flatMap { LogLevel(name: $0) }.map { AgentEvent.Level($0) } ?? .verbose, tag: tag,
+            isSilent: isSilent, expression: expression, process: pid, query: query)
     }
 }

@@ -117,15 +117,15 @@ struct Changes: Sendable {
             return (.call(service, method, arguments), line, subject)
         case "level":
             let letter = try text("level")
-            guard let level = LogLevel(letter: letter),
-                let wanted = AgentEvent.Level(rawValue: level.rawValue)
-            else { throw .invalid("level must be one of V D I W E F") }
+            guard let level = LogLevel(letter: letter) else {
+                throw .invalid("level must be one of V D I W E F")
+            }
             let span = min(max(body["for"]?.boundedInt ?? 600_000, 1_000), Command.maximumLogDuration)
             let (tag, time) = (body["tag"]?.stringValue, "\(span)ms")
             let options: KeyValuePairs<String, String?> =
                 if let tag { ["agent": name, "for": time, "tag": tag] } else { ["agent": name, "for": time] }
             let line = try shell.line(["log"], [letter.uppercased()], options)
-            return (.log(wanted, tag: tag, for: .milliseconds(span)), line, letter.uppercased())
+            return (.log(AgentEvent.Level(level), tag: tag, for: .milliseconds(span)), line, letter.uppercased())
         case "cancel":
             let id = try text("id")
             return (.cancel(id), try shell.line(["cancel"], [id], ["agent": name]), id)

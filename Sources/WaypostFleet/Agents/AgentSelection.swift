@@ -2,18 +2,21 @@ import Waypost
 package import WaypostMessages
 
 /// Which agents are meant: some by name, those of a group, those whose name fits a regular expression, or all.
-package struct AgentSelection: Sendable {
-    package var names: Set<String>
-    package var group: String?
+public struct AgentSelection: Sendable {
+    /// Those that are named; empty for none.
+    public var names: Set<String>
+    /// The group whose members are meant; nil for none.
+    public var group: String?
     package var pattern: TextPattern?
 
-    package init(names: some Sequence<String> = [], group: String? = nil, pattern: TextPattern? = nil) {
+    /// Some by name and those of a group; without either all.
+    public init(names: some Sequence<String> = [], group: String? = nil) {
         self.names = Set(names)
         self.group = group
-        self.pattern = pattern
     }
 
-    package static let all = AgentSelection()
+    /// All agents.
+    public static let all = AgentSelection()
 
     /// The only agent that is meant, by its name.
     package var single: String? { names.count == 1 && group == nil && pattern == nil ? names.first : nil }

@@ -27,7 +27,7 @@ public struct AgentEvent: Sendable, Hashable {
     /// When, by the agent's clock, in milliseconds since 1970.
     public var time: Int64 { event.time }
     /// How important it is.
-    public var level: Level { Level(rawValue: event.level.rawValue) ?? .warning }
+    public var level: Level { Level(event.level) }
     /// Which part of the agent says it.
     public var tag: String { event.tag }
     /// What it says.
@@ -139,4 +139,13 @@ extension LogQuery {
     package func holds(for line: AgentEvent, now: Int64) -> Bool {
         holds(for: line.event, of: line.agent, code: line.code, isReport: line.isReport, now: now)
     }
+}
+
+// Both have the same cases, in the same order.
+extension AgentEvent.Level {
+    package init(_ level: LogLevel) { self = Self.allCases[Int(level.rawValue)] }
+}
+
+extension LogLevel {
+    package init(_ level: AgentEvent.Level) { self = Self.allCases[Int(level.rawValue)] }
 }

@@ -90,19 +90,19 @@ enum OperatorLaws: Laws {
         var gaps = GapDetector()
         var deduplicator = EventDeduplicator()
         var replay = ReplayCollector(
-            sender: "me", topics: .standard, history: LogHistoryRange(start: .span(.minutes(10))))
+            sender: "me", topics: .standard, past: LogRequest.Past(start: .ago(.seconds(600))))
         var diagnosis = NoReplyDiagnosis(.agent("k1"), topics: .standard)
         var tally = BenchTally()
         var contract = ContractDocuments(of: "k1", topics: .standard)
         private let query: LogQuery
 
         init?() {
-            guard let filter = try? LogFilter([], level: nil, tag: nil),
+            guard
                 let query = try? LogQuery(
                     "-tag:none url:x -url~:y[0-9] -message~:'took [0-9]' code:4 age:1h level:V is:failure")
             else { return nil }
             self.query = query
-            watch = WatchModel(topics: .standard, filter: filter)
+            watch = WatchModel(topics: .standard, filter: LogFilter())
             watch.asked(replay.command.id)
             for _ in 0..<5 { _ = tally.sends(due: .now) }
         }

@@ -126,7 +126,7 @@ enum RolloutLaws: Laws {
                 MapDocument.map(id: "m-\($0)", revision: $0, entries: $0 == 42 ? entries : [])
             }
             guard let base = RolloutDirector.Document(maps[0]), let next = RolloutDirector.Document(maps[1]),
-                let wanted = try? MapKeeper.Wanted(maps[0], for: .group(group), name: "map.json")
+                let wanted = try? WantedMap(file: maps[0], for: "@\(group)", name: "map.json")
             else { return nil }
             (self.base, self.next) = (base, next)
             keeper = MapKeeper([wanted], topics: topics)

@@ -1,8 +1,9 @@
 import Threading
 import Waypost
-import WaypostBackend
 import WaypostFleet
 import WaypostMessages
+
+@testable import WaypostBackend
 
 /// A fleet with those who send it maps: agents, backends and their broker, each of which comes to its end anywhere and starts
 /// again; then nothing fails any more, and all must come to rest.
@@ -325,7 +326,7 @@ final class FleetHistory: Sendable {
         let document = truth.withLock(\.newestDocument)
         guard !document.isEmpty else { return }
         backend.perform("keeper", isEndless: true) { run in
-            let wanted = try MapKeeper.Wanted(document, for: .group(FleetTruth.group), name: "the map")
+            let wanted = try WantedMap(file: document, for: "@\(FleetTruth.group)", name: "the map")
             try await KeeperRun(run.backend.settings, [wanted]).run { _ in }
             return "ended"
         }
