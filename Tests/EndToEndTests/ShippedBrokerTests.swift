@@ -137,11 +137,11 @@ struct ShippedBrokerTests {
 
     @Test func `programs of one name end each other's connections, and say what it may be`() async throws {
         let site = try await ShippedBroker(["--agent", "k1", "--sender", "ops"])
+        let agent = try RunningAgent("k1", broker: site.broker.url, arguments: site.signIn("k1"))
         let arguments = ["logcat"] + site.signIn("ops")
         let first = try RunningCommand(arguments)
-        try await site.broker.waitForLog("its subscription") { lines in
-            lines.contains { $0.contains("Sending SUBACK to ops") }
-        }
+        // Now it has all its subscriptions: one whose connection ends before that exits.
+        try await first.printedError("k1 is online")
         // One whose connection ends before it has subscribed says so and exits: its user starts it again.
         let others = Task {
             while !Task.isCancelled {
@@ -165,6 +165,7 @@ struct ShippedBrokerTests {
                 $0.contains("a second program that signs in as ops ends the first one's")
             },
             "\(doctor)")
+        #expect(try await agent.terminate() == 0)
     }
 
     @Test func `what a broker with the shipped configuration has acknowledged survives its crash`()
