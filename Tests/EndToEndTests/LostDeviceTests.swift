@@ -289,10 +289,11 @@ struct LostDeviceTests {
         try await site.claims("next", "chosen", of: 42, epoch: .int(Fields.largestInteger))
         try await site.floods()
         try await site.goes()
-        var taken = try await back.ending()
+        var (taken, controllers) = (try await back.ending(), 3 as Int64)
         if taken.output.last?.hasPrefix("paused: 1 agent did not say to be back: k6;") ?? false {
             // Its flood took longer than it is waited for; by now it has gone.
             taken = try await site.run("ci", "rollout", "take-back", "--group", "lobby")
+            controllers += 1
         }
         #expect(taken.status == 0 && taken.output.last == "taken back: enough", "\(taken)")
         #expect(try await first.ending().status == 3)
@@ -315,7 +316,7 @@ struct LostDeviceTests {
         try await eventually("all to have it") {
             try await site.revisions() == Array(repeating: 43, count: 5)
         }
-        #expect(Set(try await site.epochs()) == [1, 2, 3])
+        #expect(Set(try await site.epochs()) == Set(1...controllers))
         try await site.end()
     }
 }

@@ -122,8 +122,10 @@ struct RosterTests {
         let short = try await RunningCommand.run([
             "agents", "--broker", link.url, "--names", "--wait", "100ms",
         ])
-        #expect(short.status == 1, "\(short.errorLines)")
-        #expect(short.errorLines.contains { $0.contains("the list may be incomplete") })
+        // Where this process itself had to wait for longer than that, all may have come.
+        let isSaid = short.errorLines.contains { $0.contains("the list may be incomplete") }
+        #expect(short.status == (isSaid ? 1 : 0), "\(short.errorLines)")
+        #expect(isSaid || Set(short.output).count == 1_500)
     }
 
     private func roster(_ documents: [(topic: String, payload: String)]) -> Roster {

@@ -221,7 +221,7 @@ struct SettingsFileTests {
     }
 
     @Test(
-        .timeLimit(.minutes(1)),
+        .timeLimit(.minutes(20)),
         arguments: [
             "[", "{", "agent: [", "agent: {a: ", "? ", "- ", "agent: - ", "&a ", "!a ", "agent: !!str ", "'",
             "\"\\",

@@ -2,6 +2,7 @@ import Foundation
 import Logging
 import MQTTLink
 import ServiceLifecycle
+import Synchronization
 import TestSupport
 import Testing
 import Waypost
@@ -137,6 +138,17 @@ struct `Snippets on backends` {
     // end snippet
 
     // snippet
+    func worst(_ backend: Backend) async throws -> [FailureGroup] {
+        let groups = Mutex(FailureGroups())
+        let gaps = try await backend.keptFailures(since: .ago(.seconds(3_600)), "-code:404") { failure in
+            groups.withLock { $0.add(failure) }
+        }
+        if let silence = gaps.silence { logger.warning("\(silence)") }
+        return groups.withLock(\.sorted)
+    }
+    // end snippet
+
+    // snippet
     func forget(_ name: String, _ backend: Backend) async throws -> [String] {
         let retired = try await backend.agent(name).retired()
         logger.notice("removes \(retired.topics)")
@@ -148,7 +160,7 @@ struct `Snippets on backends` {
     func keep(_ file: URL, for group: String, _ backend: Backend) async throws {
         let map = try WantedMap(
             file: Array(Data(contentsOf: file)), for: "@\(group)", name: file.lastPathComponent)
-        try await backend.keep([map]) { [logger] news in logger.notice("\(news)") }
+        for try await news in backend.keep([map]) { logger.notice("\(news)") }
     }
     // end snippet
 
@@ -266,7 +278,7 @@ struct `Snippets on backends` {
     }
 
     // Both waited in one queue, which has one reader: the first one waited for ever.
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(.minutes(20)))
     func `a command that is sent several times at once runs once, and each sender gets its reply`()
         async throws
     {
@@ -279,7 +291,7 @@ struct `Snippets on backends` {
         }
     }
 
-    @Test(.timeLimit(.minutes(5))) func `a slow reader loses the oldest, and knows how many`() async throws {
+    @Test(.timeLimit(.minutes(20))) func `a slow reader loses the oldest, and knows how many`() async throws {
         try await withAgent { backend, agent, _ in
             let failures = backend.failures(buffer: 2)
             // Each is a command of its own, and so a report of its own.
@@ -317,6 +329,13 @@ struct `Snippets on backends` {
             #expect(lines.events.contains { $0.agent == "k1" && $0.code == .noRoute })
             #expect(lines.events.allSatisfy { $0.level >= .info })
             #expect(throws: BackendError.self) { try AgentSelection.matching("(") }
+            _ = try? await agent.call("CalculatorService", "add", ["x"])
+            let worst = try await worst(backend)
+            #expect(worst.map(\.agents) == [["k1"]] && worst.first?.count == 1, "\(worst)")
+            let two = await #expect(throws: BackendError.self) {
+                try await backend.keptFailures(of: AgentSelection(names: ["k1", "k2"])) { _ in }
+            }
+            #expect(two?.kind == .invalid)
         }
     }
 
@@ -330,16 +349,14 @@ struct `Snippets on backends` {
                 while try await agent.maps().layer("@all")?.revision != 7 {}
             }
             keeping.cancel()
-            await #expect(throws: CancellationError.self) { try await keeping.value }
+            try await keeping.value
             let newer = try Relocation.map([], revision: 8, by: "eva")
             _ = try await backend.group("all").relocate(newer)
-            let news = EventLog<KeeperNews>()
             let old = try WantedMap(file: Array(Data(contentsOf: file)), for: "@all", name: "old.json")
-            let keeper = Task { try await backend.keep([old]) { news.append($0) } }
-            try await news.wait(for: "what is said of the newer one") {
-                $0.contains(.overtaken("@all", revision: 8, wanted: 7))
+            try await patiently("what is said of the newer one") {
+                for try await news in backend.keep([old])
+                where news == .overtaken("@all", revision: 8, wanted: 7) { return }
             }
-            keeper.cancel()
             #expect(try await agent.maps().layer("@all")?.revision == 8)
         }
     }

@@ -156,10 +156,6 @@ extension CancelledCallsTests {
         agent + group + [
             .reads("Backend.func agents(") { _ = try await $0.agents() },
             .reads("Backend.func followLog(") { try await $0.followLog(LogRequest()) { _ in true } },
-            .reads("Backend.func keep(") { backend in
-                let map = Array(#"{"type":"map","rev":7,"entries":[]}"#.utf8)
-                try await backend.keep([WantedMap(file: map, for: "@all", name: "map.json")]) { _ in }
-            },
             .reads("RetiredAgent.func remove(") { _ = try await $0.agent("k2").retired().remove() },
             .asks("Backend.@discardableResult func send(") { backend in
                 let folder = NSTemporaryDirectory() + "waypost-sealed-\(UUID().uuidString)"
@@ -167,6 +163,7 @@ extension CancelledCallsTests {
                 let command = try backend.agent("k1").seal(.ping)
                 try await backend.send(command, keptIn: SealedCommandStore(folder: folder))
             },
+            .asks("Backend.func keptFailures(") { _ = try await $0.keptFailures { _ in } },
             .asks("Backend.func relocate(") {
                 try await $0.relocate($0.agent("k1").plan(map()), deadline: .seconds(3_600))
             },

@@ -7,6 +7,10 @@ import WaypostBackend
 @Suite struct `Closures of the interface` {
     /// Those that belong to no actor, each with its reason.
     static let exceptions: [(symbol: String, reason: String)] = [
+        (
+            "Backend.func followLog(",
+            "what comes waits for it, in order, and its answer may end that: never for an actor that is busy"
+        ), ("Backend.func keptFailures(", "takes thousands a second, page by page, and waits for nothing"),
         ("NavigationStack.func observeNavigation(", "the router's own closure"),
         ("Navigator.func observeNavigation(", "the router's own closure"),
         ("RelocationContext.init(", "the time, asked for while a URL is looked up"),

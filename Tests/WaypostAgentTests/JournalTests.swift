@@ -10,7 +10,7 @@ import WaypostMessages
 
 @testable import WaypostAgent
 
-@Suite(.timeLimit(.minutes(2))) struct `The journal` {
+@Suite(.timeLimit(.minutes(20))) struct `The journal` {
     private static let topic = "waypost/v1/k1/cmd/ops"
     private let store: Store
     private let outbox: Outbox

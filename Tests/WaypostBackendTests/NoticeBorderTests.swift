@@ -293,7 +293,8 @@ import WaypostMessages
     private func keeper(_ audiences: [Audience], revision: Int64 = 42) throws -> MapKeeper {
         let map = MapDocument.map(id: "m", revision: revision, entries: [])
         return MapKeeper(
-            try audiences.map { try WantedMap(file: map, for: $0.description, name: "map.json") }, topics: Self.topics)
+            try audiences.map { try WantedMap(file: map, for: $0.description, name: "map.json") },
+            topics: Self.topics)
     }
 
     @Test func `a map that a roll-out tries is no newer one`() throws {

@@ -74,7 +74,7 @@ extension AgentClient {
                 settings, required: [settings.topics.reply(of: name, to: settings.name)],
                 useful: [settings.topics.state(of: name)]
             ) { session in
-                try await session.read(&collector, first: .seconds(10), further: .seconds(2)) { _ in }
+                try await session.read(&collector, first: .seconds(10)) { _ in }
             }
             return collector
         }

@@ -18,7 +18,7 @@ package enum RetainedReading: Hashable, Sendable {
         switch self {
         case .whole: nil
         case .late(let limit):
-            "the broker did not send all that it keeps within \(TimeText.span(limit.milliseconds))"
+            "the broker did not send all that it keeps within \(TimeSpan(milliseconds: limit.milliseconds))"
         case .droppedByBroker: Self.dropped
         case .droppedHere:
             "a part of what the broker keeps was dropped here: more came than could be read in time"

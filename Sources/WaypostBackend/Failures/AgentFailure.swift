@@ -1,19 +1,23 @@
 public import Waypost
-import WaypostMessages
+package import WaypostMessages
 
 /// What failed at an agent, where and why.
 public struct AgentFailure: Sendable, Hashable {
     /// The agent.
     public let agent: String
-    private let report: FailureReport
+    /// All that the report says, as it came.
+    public let json: JSONValue
+    /// With the times of a correct clock, where the agent's is known to be wrong.
+    package let report: FailureReport
 
-    init?(_ json: JSONValue, of agent: String) {
-        guard let report = try? FailureReport(json) else { return nil }
-        (self.agent, self.report) = (agent, report)
+    /// - Parameter clockError: How far the agent's clock is ahead, in milliseconds.
+    init?(_ json: JSONValue, of agent: String, clockError: Int64 = 0) {
+        guard var report = try? FailureReport(json) else { return nil }
+        report.first = report.first.subtracting(clamping: clockError)
+        report.last = report.last.subtracting(clamping: clockError)
+        (self.agent, self.json, self.report) = (agent, json, report)
     }
 
-    /// The report as it came.
-    var json: JSONValue { report.json }
     /// Its id: a report that comes again has the same.
     public var id: String { report.id }
     /// What happened, for code to act on.
@@ -32,6 +36,7 @@ public struct AgentFailure: Sendable, Hashable {
     public var nearest: [String] { report.nearest }
     /// How often it happened.
     public var count: Int64 { report.count }
-    /// When it happened last, by the agent's clock, in milliseconds since 1970.
+    /// When it happened last, by the agent's clock, in milliseconds since 1970; by a correct one in what
+    /// ``Backend/keptFailures(of:since:_:deadline:_:)`` gives.
     public var time: Int64 { report.last }
 }

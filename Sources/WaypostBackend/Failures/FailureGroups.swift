@@ -1,8 +1,8 @@
-package import Waypost
+public import Waypost
 package import WaypostMessages
 
 /// Failures of the past that have the same code, URL and map revision.
-package struct FailureGroup: Sendable {
+public struct FailureGroup: Sendable {
     /// The longest text of a group, in bytes: an agent cuts its own there.
     fileprivate static let maximumText = 2_048
 
@@ -13,23 +13,30 @@ package struct FailureGroup: Sendable {
         fileprivate var map: FailureReport.MapInForce?
     }
 
-    package var key: Key { Key(code: code, subject: subject, map: map) }
-    package let code: Code
+    package let key: Key
     /// The URL without its parameters; the detail where there is no URL.
-    package let subject: String
-    package let hasURL: Bool
-    package let map: FailureReport.MapInForce?
-    package private(set) var detail: String
-    package private(set) var count: Int64 = 0
-    package private(set) var first = Int64.max
-    package private(set) var last = Int64.min
-    /// Their names; see ``hasMoreAgents``.
-    package private(set) var agents: Set<String> = []
+    public var subject: String { key.subject }
+    /// What happened, for code to act on.
+    public var code: Code { key.code }
+    /// The uppermost map with a revision when it happened; nil when there was none.
+    public var map: (layer: String, revision: Int64)? { key.map.map { ($0.layer, $0.revision) } }
+    /// Whether the subject is a URL.
+    public let hasURL: Bool
+    /// What was found at the latest of them, for people.
+    public private(set) var detail: String
+    /// How often it happened.
+    public private(set) var count: Int64 = 0
+    /// When it happened first, in milliseconds since 1970.
+    public private(set) var first = Int64.max
+    /// When it happened last.
+    public private(set) var last = Int64.min
+    /// The names of the agents; see ``hasMoreAgents``.
+    public private(set) var agents: Set<String> = []
     /// Whether there are more agents than are named.
-    package private(set) var hasMoreAgents = false
+    public private(set) var hasMoreAgents = false
 
     fileprivate init(_ key: Key, _ report: FailureReport) {
-        (code, subject, hasURL, map) = (key.code, key.subject, report.url != nil, key.map)
+        (self.key, hasURL) = (key, report.url != nil)
         detail = report.detail.cut(to: Self.maximumText)
     }
 
@@ -73,8 +80,8 @@ package struct FailureGroup: Sendable {
     }
 }
 
-/// Failures of the past, grouped.
-package struct FailureGroups: Sendable {
+/// Failures of the past, grouped by code, URL and map in force.
+public struct FailureGroups: Sendable {
     /// Further groups are not kept; more than anyone reads.
     private static let maximum = 10_000
     /// The most bytes that their texts may have.
@@ -84,10 +91,15 @@ package struct FailureGroups: Sendable {
     private var groups: [FailureGroup.Key: FailureGroup] = [:]
     private var bytes = 0
     /// Whether there are more groups than are kept.
-    package private(set) var isFull = false
+    public private(set) var isFull = false
 
-    /// - Parameter maximumAgents: how many agents are named of a group.
-    package init(maximumAgents: Int = 100) { self.maximumAgents = maximumAgents }
+    /// None yet.
+    ///
+    /// - Parameter maximumAgents: How many agents are named of a group.
+    public init(maximumAgents: Int = 100) { self.maximumAgents = maximumAgents }
+
+    /// Adds a failure to its group.
+    public mutating func add(_ failure: AgentFailure) { add(failure.report, of: failure.agent) }
 
     /// - Returns: What its group is known by; nil when that is not kept.
     @discardableResult
@@ -113,10 +125,11 @@ package struct FailureGroups: Sendable {
         return key
     }
 
-    package var isEmpty: Bool { groups.isEmpty }
+    /// Whether there is none.
+    public var isEmpty: Bool { groups.isEmpty }
 
     /// The group with the latest failure first.
-    package var sorted: [FailureGroup] {
+    public var sorted: [FailureGroup] {
         groups.values.sorted { ($0.last, $0.subject) > ($1.last, $1.subject) }
     }
 }

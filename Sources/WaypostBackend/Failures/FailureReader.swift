@@ -1,49 +1,68 @@
-package import Waypost
-package import WaypostMessages
+import Threading
+import Waypost
+public import WaypostFleet
+import WaypostMessages
 
-/// Asks agents for the failures that they keep, page by page.
-package struct FailureReader {
-    /// A failure that an agent keeps.
-    package struct Found {
-        package let agent: String
-        package let report: FailureReport
-        /// The JSON it came as.
-        package let json: JSONValue
-        /// How far the agent's clock is ahead, in milliseconds, where it is known to be wrong; else 0.
-        let clockError: Int64
+/// What did not come of the failures that agents keep.
+public struct FailureGaps: Sendable {
+    /// The replies of agents that refused to tell, such as those of an older version.
+    public internal(set) var refusals: [CommandReply] = []
+    /// Why others did not answer; nil when all did.
+    public internal(set) var silence: BackendError?
+    /// Reports that the agents' disks damaged.
+    public internal(set) var damaged: Int64 = 0
+    /// Reports that came and can't be read here.
+    public internal(set) var unread: Int64 = 0
+    /// Agents whose clock is wrong, and how far it is ahead, in milliseconds; the times are corrected by it.
+    public internal(set) var wrongClocks: [String: Int64] = [:]
+}
 
-        /// The report with the times of a correct clock.
-        package var corrected: FailureReport {
-            var report = report
-            report.first = report.first.subtracting(clamping: clockError)
-            report.last = report.last.subtracting(clamping: clockError)
-            return report
+extension Backend {
+    /// Asks agents for the failures that they keep, the last 500 of each, also from before they were started.
+    ///
+    ///     let groups = Mutex(FailureGroups())
+    ///     let gaps = try await backend.keptFailures(since: .ago(.seconds(3_600))) { failure in
+    ///         groups.withLock { $0.add(failure) }
+    ///     }
+    ///
+    /// - Parameters:
+    ///   - agents: One agent, those of a group, or all.
+    ///   - start: From when on; nil for all.
+    ///   - query: Terms such as `code:404 -message:timeout`, as `waypost logcat --query` has them.
+    ///   - deadline: How long answers are waited for, of agents that are offline too; nil for 10 s, without these.
+    ///   - each: Takes the failures, of each agent the newest first.
+    /// - Returns: What did not come.
+    /// - Throws: ``BackendError``; of kind `invalid` for several names, or when the query can't be read, of kind
+    ///   `unknownReceiver` when no such agent is known.
+    public func keptFailures(
+        of agents: AgentSelection = .all, since start: LogStart? = nil, _ query: String = "",
+        deadline: Duration? = nil, _ each: @escaping @Sendable (AgentFailure) -> Void
+    ) async throws -> FailureGaps {
+        let audience: Audience
+        switch (agents.single, agents.group) {
+        case (let name?, _): audience = .agent(name)
+        case (nil, let group?) where agents.names.isEmpty: audience = .group(group)
+        case (nil, nil) where agents.isAll: audience = .all
+        default: throw BackendError(.invalid, "failures are those of one agent, of a group, or of all agents")
+        }
+        let query = try LogQuery.read(query)
+        let wait = ReplyWait(deadline.map { TimeSpan(milliseconds: $0.milliseconds) })
+        return try await PublicCall.run { [settings] in
+            try await FailureReader(settings, wait).read(audience, since: start, query: query, each)
         }
     }
+}
 
-    /// What did not come.
-    package struct Gaps {
-        /// Agents that refused to tell, such as those of an older version.
-        package var refusals: [CommandReply] = []
-        /// Why others did not answer.
-        package var silence: BackendError?
-        /// Reports that the agents' disks damaged.
-        package var damaged: Int64 = 0
-        /// Reports that came and can't be read here.
-        package var unread: Int64 = 0
-        /// Agents whose clock is wrong, and how far it is ahead, in milliseconds.
-        package var wrongClocks: [String: Int64] = [:]
-    }
-
+/// Asks agents for the failures that they keep, page by page.
+private struct FailureReader {
     /// An agent keeps fewer failures, and gives all of them in less time.
     private static let limits = (pages: 500, time: Duration.seconds(120))
 
     private let settings: BackendConfiguration
-    private let signer: Signer?
     private let wait: ReplyWait
 
-    package init(_ settings: BackendConfiguration, signer: Signer?, _ wait: ReplyWait) {
-        (self.settings, self.signer, self.wait) = (settings, signer, wait)
+    init(_ settings: BackendConfiguration, _ wait: ReplyWait) {
+        (self.settings, self.wait) = (settings, wait)
     }
 
     /// Calls `each` with what the agents still have and what is asked for, of each agent the newest first.
@@ -52,15 +71,15 @@ package struct FailureReader {
     ///   - start: From when on; nil for all.
     ///   - query: What must hold; the agents leave out what they can.
     /// - Throws: ``BackendError`` when there is no broker, or it knows no such agent.
-    package func read(
-        _ audience: Audience, since start: LogStart?, query: LogQuery, _ each: (Found) -> Void
-    ) async throws -> Gaps {
+    func read(
+        _ audience: Audience, since start: LogStart?, query: LogQuery, _ each: (AgentFailure) -> Void
+    ) async throws -> FailureGaps {
         let first = FailureRequest(query: query.textForAgent)
         let question = try request(audience, first)
         return try await BackendSession.with(
             settings, required: [question.replyFilter], useful: question.presenceFilters
         ) { session in
-            var gaps = Gaps()
+            var gaps = FailureGaps()
             let answers = try await PagedAnswers.read(
                 audience, first, in: session, within: Self.limits, request
             ) { answer, page, isFirst in
@@ -68,18 +87,18 @@ package struct FailureReader {
                 // From when on is known from the clock of the agent, which comes with its first answer.
                 let oldest = isFirst ? start?.milliseconds(byClockOf: answer.reply) ?? 0 : page.since
                 for json in result["failures"]?.arrayValue ?? [] {
-                    guard let report = try? FailureReport(json) else {
+                    // The agent's own times, by which it was asked.
+                    guard let report = try? FailureReport(json),
+                        let failure = AgentFailure(
+                            json, of: answer.agent, clockError: answer.clockAhead.milliseconds)
+                    else {
                         gaps.unread += 1
                         continue
                     }
                     let isWanted = query.holds(
                         for: report.event, of: answer.agent, code: report.code, isReport: true,
                         now: answer.reply.at)
-                    guard isWanted, report.last >= oldest else { continue }
-                    each(
-                        Found(
-                            agent: answer.agent, report: report, json: json,
-                            clockError: answer.clockAhead.milliseconds))
+                    if isWanted, report.last >= oldest { each(failure) }
                 }
                 gaps.damaged += min(max(0, result["damaged"]?.boundedInt ?? 0), 1_000)
                 guard let further = result["next"]?.boundedInt, further < page.before else { return nil }
@@ -97,6 +116,6 @@ package struct FailureReader {
     private func request(
         _ audience: Audience, _ page: FailureRequest
     ) throws(BackendError) -> CommandRequest {
-        try CommandRequest(asking: .failures(page), of: audience, settings, signer: signer, wait)
+        try CommandRequest(asking: .failures(page), of: audience, settings, signer: settings.signer, wait)
     }
 }

@@ -1,7 +1,7 @@
 import Waypost
 import WaypostMessages
 
-/// A map that is to be in force at an agent or a group; see ``Backend/keep(_:_:)``.
+/// A map that is to be in force at an agent or a group; see ``Backend/keep(_:buffer:)``.
 public struct WantedMap: Sendable {
     let audience: Audience
     let payload: [UInt8]
@@ -46,17 +46,17 @@ public enum KeeperNews: Sendable, Hashable {
 }
 
 extension Backend {
-    /// Keeps maps in force at a broker that forgets what it should retain, until the task is cancelled.
+    /// Keeps maps in force at a broker that forgets what it should retain, as long as what it says is read.
+    ///
+    ///     for try await news in backend.keep([map]) { print(news) }
     ///
     /// Whenever an agent has an older map, or none, or got none from the broker, the wanted one is published again, at most
     /// 100 documents a second. A newer map is left alone. Several backends that keep the same do not repeat each other.
     ///
-    /// - Parameter report: Takes what there is to say.
-    /// - Throws: ``BackendError`` when there is no broker at first, or when it does not allow it; `CancellationError` when
-    ///   the task is cancelled.
-    public func keep(
-        _ maps: [WantedMap], _ report: @escaping @Sendable (KeeperNews) -> Void
-    ) async throws {
-        try await PublicCall.run { [settings] in try await KeeperRun(settings, maps).run(report) }
+    /// It throws ``BackendError`` when there is no broker at first, or when that does not allow it.
+    public func keep(_ maps: [WantedMap], buffer: Int = 1_000) -> BackendStream<KeeperNews> {
+        BackendStream(buffer: buffer) { [settings] element in
+            try await KeeperRun(settings, maps).run { _ = element($0) }
+        }
     }
 }

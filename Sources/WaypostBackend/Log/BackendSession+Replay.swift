@@ -4,15 +4,16 @@ import Threading
 extension BackendSession {
     /// How long an agent is left alone that is asked too often.
     private static let pause = Duration.milliseconds(500)
+    /// How long to wait after an answer for the next one: an agent that has begun is only slow.
+    private static let further = Duration.seconds(10)
 
     /// Asks agents for the events that they still have, page by page, until all is there or nothing comes any more.
     ///
     /// - Parameters:
     ///   - first: how long to wait for the first answer.
-    ///   - further: how long to wait after each answer.
     ///   - other: called with all messages that have nothing to do with it.
     package func read(
-        _ replay: inout ReplayCollector, first: Duration, further: Duration, _ other: (MQTTMessage) -> Void
+        _ replay: inout ReplayCollector, first: Duration, _ other: (MQTTMessage) -> Void
     ) async throws {
         for message in replay.messages { try await publish(message) }
         var end = MonotonicTime.instant + first
@@ -25,7 +26,7 @@ extension BackendSession {
                 if let time = pauseEnd, MonotonicTime.instant >= time {
                     pauseEnd = nil
                     for message in replay.takeDelayed() { try await publish(message) }
-                    end = MonotonicTime.instant + further
+                    end = MonotonicTime.instant + Self.further
                 }
                 // It may have been set before the last answer.
                 let rest = end - MonotonicTime.instant
@@ -36,9 +37,9 @@ extension BackendSession {
             let answers = replay.answers
             if !replay.saw(message) { other(message) }
             guard replay.answers > answers else { continue }
-            end = MonotonicTime.instant + further
+            end = MonotonicTime.instant + Self.further
             // The first alarm may be far away; from here on each sets the next.
-            if answers == 0 { alarms.append(alarm(after: further)) }
+            if answers == 0 { alarms.append(alarm(after: Self.further)) }
             for message in replay.takeRequests() { try await publish(message) }
             if replay.hasDelayed, pauseEnd == nil {
                 pauseEnd = MonotonicTime.instant + Self.pause

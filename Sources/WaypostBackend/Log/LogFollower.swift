@@ -33,7 +33,7 @@ struct LogFollower {
     private static let maximumOtherBytes = 32 << 20
     /// The most agents whose state is remembered; beyond, the states are shown as news again.
     private static let maximumAgents = 100_000
-    /// The longest time in which agents may publish again what they have.
+    /// The longest time in which agents may begin to send what they have.
     private static let patience = Duration.seconds(3)
     /// The longest time in which the broker may send what it keeps of them; it ends when that has come.
     private static let longestLook = Duration.seconds(30)
@@ -204,7 +204,7 @@ struct LogFollower {
             }
         }
         for message in early where !replay.saw(message) { wait(message) }
-        try await session.read(&replay, first: Self.patience, further: Self.patience, wait)
+        try await session.read(&replay, first: Self.patience, wait)
         for text in MessageLoss(dropped: missed + replay.dropped, unread: replay.unread).notices {
             notice(text)
         }

@@ -1,4 +1,5 @@
 import ArgumentParser
+import Threading
 import Waypost
 import WaypostBackend
 import WaypostMessages
@@ -60,52 +61,61 @@ struct FailuresCommand: OperatorCommand {
             throw ValidationError(
                 "--code \(code.debugDescription): there is no such code\(NearestNames.question(near))")
         }
-        _ = try logQuery()
-    }
-
-    /// The query, with a term for each code.
-    private func logQuery() throws -> LogQuery {
-        let codes = codes.map { "code=:\($0.uppercased())" }
         do {
-            return try LogQuery(([query].compactMap(\.self) + codes).joined(separator: " "))
+            _ = try LogQuery(terms)
         } catch {
             throw ValidationError("--query: \(error.detail)")
         }
     }
 
-    func perform() async throws {
-        let reader = try FailureReader(
-            await session.resolved(), signer: signing.signer(), wait.replyWait)
-        let audience = audience.isGiven ? try audience.audience : .all
+    /// The query, with a term for each code.
+    private var terms: String {
+        ([query].compactMap(\.self) + codes.map { "code=:\($0.uppercased())" }).joined(separator: " ")
+    }
+
+    /// What came, as it is printed.
+    private struct Found {
         var groups = FailureGroups(maximumAgents: 100_000)
         var lines: [AgentEvent] = []
-        var bytes = 0
-        var isFull = false
+        private var bytes = 0
+        private var isCut = false
+
+        var isFull: Bool { isCut || groups.isFull }
+
+        /// Keeps it as a line.
+        mutating func append(_ failure: AgentFailure) {
+            let payload = failure.json.serialized()
+            guard lines.count < FailuresCommand.maximumLines,
+                bytes + payload.count <= FailuresCommand.maximumBytes,
+                var line = AgentEvent.failure(payload, from: failure.agent)
+            else {
+                isCut = true
+                return
+            }
+            line.event.time = failure.time
+            lines.append(line)
+            bytes += payload.count
+        }
+    }
+
+    func perform() async throws {
+        let backend = Backend(perCall: try await session.resolved(signedBy: signing))
+        let agents = AgentSelection(names: [audience.agent].compactMap(\.self), group: audience.group)
+        let result = Guarded(Found())
         let gaps = try await Terminal.waiting(while: "asking the agents") {
-            try await reader.read(audience, since: since, query: logQuery()) { found in
-                guard each else {
-                    groups.add(found.corrected, of: found.agent)
-                    return
-                }
-                let payload = found.json.serialized()
-                guard lines.count < Self.maximumLines, bytes + payload.count <= Self.maximumBytes,
-                    var line = AgentEvent.failure(payload, from: found.agent)
-                else {
-                    isFull = true
-                    return
-                }
-                line.event.time = found.corrected.last
-                lines.append(line)
-                bytes += payload.count
+            try await backend.keptFailures(of: agents, since: since, terms, deadline: wait.deadline) {
+                [each] failure in
+                result.withLock { each ? $0.append(failure) : $0.groups.add(failure) }
             }
         }
-        lines.sort { $0.event.time < $1.event.time }
-        let width = lines.map(\.agent.count).max()
-        for line in lines {
+        var found = result.withLock(\.self)
+        found.lines.sort { $0.event.time < $1.event.time }
+        let width = found.lines.map(\.agent.count).max()
+        for line in found.lines {
             line.show(output.isJSON ? LogFormat(form: .json) : .threadtime, output.style, agentWidth: width)
         }
-        if !each, gaps.silence == nil || !groups.isEmpty { show(groups) }
-        if isFull || groups.isFull { Terminal.note("waypost: warning: there are more failures; use --since") }
+        if !each, gaps.silence == nil || !found.groups.isEmpty { show(found.groups) }
+        if found.isFull { Terminal.note("waypost: warning: there are more failures; use --since") }
         try report(gaps)
     }
 
@@ -122,7 +132,7 @@ struct FailuresCommand: OperatorCommand {
         }
     }
 
-    private func report(_ gaps: FailureReader.Gaps) throws {
+    private func report(_ gaps: FailureGaps) throws {
         for (agent, error) in gaps.wrongClocks.sorted(by: { $0.key < $1.key }) {
             Terminal.note("--- \(ClockOffset.notice(agent, error: error))")
         }

@@ -29,32 +29,31 @@ struct KeeperCommand: OperatorCommand {
         let maps = try Self.maps(in: wanted)
         Terminal.note("waypost: \(maps.count.counted("map")) wanted at \(settings.place)")
         do {
-            try await Backend(perCall: settings).keep(maps) { [isJSON = output.isJSON, wanted] news in
-                Self.show(news, of: wanted, isJSON: isJSON)
-            }
+            for try await news in Backend(perCall: settings).keep(maps) { show(news) }
+            try Task.checkCancellation()
         } catch is CancellationError where Signals.exit == .terminated {
             // SIGTERM is its ordinary end.
         }
     }
 
-    private static func show(_ news: KeeperNews, of directory: String, isJSON: Bool) {
+    private func show(_ news: KeeperNews) {
         switch news {
-        case .published(let topic) where isJSON: Terminal.print(json: ["published": .string(topic)])
+        case .published(let topic) where output.isJSON: Terminal.print(json: ["published": .string(topic)])
         case .published(let topic): Terminal.print("published \(topic)")
-        case .overtaken(let audience, let revision, let wanted):
-            if isJSON {
+        case .overtaken(let audience, let revision, let rev):
+            if output.isJSON {
                 Terminal.print(json: [
-                    "overtaken": .string(audience), "rev": .int(revision), "wanted": .int(wanted),
+                    "overtaken": .string(audience), "rev": .int(revision), "wanted": .int(rev),
                 ])
             }
             Terminal.note(
-                "waypost: \(directory)/\(audience).json has rev \(wanted), and \(audience) has rev \(revision) by now: it is not published"
+                "waypost: \(wanted)/\(audience).json has rev \(rev), and \(audience) has rev \(revision) by now: it is not published"
             )
         case .unheard(let audience):
-            if isJSON { Terminal.print(json: ["unheard": .string(audience)]) }
+            if output.isJSON { Terminal.print(json: ["unheard": .string(audience)]) }
             let absence = (audience.hasPrefix("@") ? "no agent is in " : "there is no agent ") + audience
             Terminal.note(
-                "waypost: \(directory)/\(audience).json: \(absence); its map is published once one comes")
+                "waypost: \(wanted)/\(audience).json: \(absence); its map is published once one comes")
         case .connected: Terminal.note("waypost: connected again")
         }
     }

@@ -32,9 +32,6 @@ struct ReplayCommand: OperatorCommand {
     @OptionGroup var wait: WaitOptions
     @OptionGroup(title: "Broker", visibility: .shared) var session: SessionOptions
 
-    /// How long the next page may take, and events of an older agent after the reply that counted them.
-    private static let patience = Duration.seconds(2)
-
     func validate() throws { try NameCheck.check(agent, of: "--agent") }
 
     func perform() async throws {
@@ -71,7 +68,7 @@ struct ReplayCommand: OperatorCommand {
         ) { session in
             var diagnosis = NoReplyDiagnosis(.agent(agent), topics: topics)
             try await session.meet(.agent(agent), within: wait.replyWait, &diagnosis)
-            try await session.read(&collector, first: wait.duration, further: Self.patience) {
+            try await session.read(&collector, first: wait.duration) {
                 diagnosis.saw($0)
             }
             guard collector.hasAnswers else {

@@ -59,7 +59,8 @@ struct LineOptions: ParsableArguments {
     /// - Throws: ``BackendError`` quoting what can't be read.
     func filter() throws(BackendError) -> LogFilter {
         try LogFilter(
-            filters, level: level.flatMap { LogLevel(name: $0) }.map { AgentEvent.Level($0) } ?? .verbose, tag: tag,
+            filters, level: level.flatMap { LogLevel(name: $0) }.map { AgentEvent.Level($0) } ?? .verbose,
+            tag: tag,
             isSilent: isSilent, expression: expression, process: pid, query: query)
     }
 }

@@ -125,7 +125,9 @@ struct Changes: Sendable {
             let options: KeyValuePairs<String, String?> =
                 if let tag { ["agent": name, "for": time, "tag": tag] } else { ["agent": name, "for": time] }
             let line = try shell.line(["log"], [letter.uppercased()], options)
-            return (.log(AgentEvent.Level(level), tag: tag, for: .milliseconds(span)), line, letter.uppercased())
+            return (
+                .log(AgentEvent.Level(level), tag: tag, for: .milliseconds(span)), line, letter.uppercased()
+            )
         case "cancel":
             let id = try text("id")
             return (.cancel(id), try shell.line(["cancel"], [id], ["agent": name]), id)
