@@ -108,6 +108,20 @@ extension Backend {
         }
     }
 
+    /// Keeps maps in force at a broker that forgets what it should retain, as long as what it says is read.
+    ///
+    ///     for try await news in backend.keep([map]) { print(news) }
+    ///
+    /// Whenever an agent has an older map, or none, or got none from the broker, the wanted one is published again, at most
+    /// 100 documents a second. A newer map is left alone. Several backends that keep the same do not repeat each other.
+    ///
+    /// It throws ``BackendError`` when there is no broker at first, or when that does not allow it.
+    public func keep(_ maps: [WantedMap], buffer: Int = 1_000) -> BackendStream<KeeperNews> {
+        BackendStream(buffer: buffer) { [settings] element in
+            try await KeeperRun(settings, maps).run { _ = element($0) }
+        }
+    }
+
     /// Hands over failures until the reader wants no more.
     private static func readFailures(
         _ session: BackendSession, _ element: (AgentFailure) -> Bool
