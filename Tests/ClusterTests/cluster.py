@@ -6,6 +6,7 @@ Ports and data are private, and nothing is left of them once `end` has returned.
 import fcntl
 import os
 import pathlib
+import random
 import re
 import shutil
 import signal
@@ -49,13 +50,17 @@ def is_given(port):
 
 
 def free_ports(count):
-    """Ports of loopback that nothing has; all are held until all are known, so that they differ."""
+    """Ports of loopback that nothing has, below those that the system gives away by itself; all are held until all are
+    known, so that they differ."""
     sockets, ports = [], []
     try:
         while len(ports) < count:
+            port = random.randint(10_240, 32_767)
             sockets.append(socket.socket())
-            sockets[-1].bind(("127.0.0.1", 0))
-            port = sockets[-1].getsockname()[1]
+            try:
+                sockets[-1].bind(("127.0.0.1", port))
+            except OSError:
+                continue
             if not is_given(port):
                 ports.append(port)
         return ports

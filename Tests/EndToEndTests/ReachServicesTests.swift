@@ -69,7 +69,7 @@ struct ReachServicesTests {
         func open() async throws -> JSONValue {
             try json(await site.run("open", "scheme://router/demo", "--agent", "k1", "--json"))
         }
-        let contract = try json(await site.run("describe", "--agent", "k1", "--json"))
+        let contract = try json(await site.run("describe", "--agent", "k1", "--json", "--wait", "5m"))
         #expect(contract["gates"] == ["login"], "\(contract.text.prefix(200))")
         let pages = ["--pages", "scheme://router/**", "--except", "scheme://router/login"]
         #expect(try await relocate(pages + ["--gate", "login"]).status == 0)

@@ -257,7 +257,8 @@ extension CancelledCallsTests {
         .asks("AgentClient.func previousMap(") {
             _ = try await $0.agent("k1").previousMap(deadline: .seconds(3_600))
         },
-        .asks("AgentClient.func replay(") { _ = try await $0.agent("k1").replay() },
+        .asks("AgentClient.func replay(_ filter") { _ = try await $0.agent("k1").replay(LogFilter()) },
+        .asks("AgentClient.func replay(_ query") { _ = try await $0.agent("k1").replay() },
         .asks("AgentClient.func resolve(") {
             _ = try await $0.agent("k1").resolve(["app://a"], deadline: .seconds(3_600))
         },

@@ -67,13 +67,16 @@ public enum FreePort {
     private static let book = open(
         "/tmp/waypost-test-ports", O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0o666)
 
-    /// Asks the system for one on the loopback that no process of tests was given before.
+    /// Below those that the system gives away by itself: to the broker of a script, or to a client's end of a connection.
+    private static let range: ClosedRange<UInt16> = 10_240...32_767
+
+    /// One on the loopback that no process of tests was given before.
     ///
     /// An agent of a test that is over, or whose broker is down, looks for its broker: it must not find that of another test.
     public static func find() throws -> UInt16 {
         while true {
-            let port = try ask()
-            if given.withLock({ $0.insert(port).inserted && lock(port) }) { return port }
+            let port = UInt16.random(in: range)
+            if given.withLock({ $0.insert(port).inserted && lock(port) }), try isFree(port) { return port }
         }
     }
 
@@ -87,20 +90,17 @@ public enum FreePort {
         return fcntl(book, F_SETLK, &range) == 0 || (errno != EAGAIN && errno != EACCES)
     }
 
-    private static func ask() throws -> UInt16 {
+    private static func isFree(_ port: UInt16) throws -> Bool {
         let socket = Glibc.socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
         guard socket >= 0 else { throw TestBroker.Failure(description: "socket: errno \(errno)") }
         defer { close(socket) }
         var address = sockaddr_in()
         address.sin_family = sa_family_t(AF_INET)
         address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
-        var size = socklen_t(MemoryLayout<sockaddr_in>.size)
-        let code = withUnsafeMutablePointer(to: &address) {
-            $0.withMemoryRebound(to: sockaddr.self, capacity: 1) { pointer in
-                bind(socket, pointer, size) == 0 ? getsockname(socket, pointer, &size) : -1
-            }
+        address.sin_port = port.bigEndian
+        let size = socklen_t(MemoryLayout<sockaddr_in>.size)
+        return withUnsafeMutablePointer(to: &address) {
+            $0.withMemoryRebound(to: sockaddr.self, capacity: 1) { bind(socket, $0, size) == 0 }
         }
-        guard code == 0 else { throw TestBroker.Failure(description: "bind: errno \(errno)") }
-        return UInt16(bigEndian: address.sin_port)
     }
 }

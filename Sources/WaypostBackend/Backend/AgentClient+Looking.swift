@@ -64,29 +64,45 @@ extension AgentClient {
     ///   - query: Terms such as `tag:Router level:W -message:demo`, as `waypost logcat --query` has them.
     ///   - last: Only so many, the newest.
     public func replay(_ query: String? = nil, last: Int? = nil) async throws -> [AgentEvent] {
-        let settings = backend.settings
-        let filter = try LogFilter(query: query)
-        let collector = try await PublicCall.run { [name, filter] in
+        let events = try await replay(LogFilter(query: query), past: LogRequest.Past(last: last))
+        for gap in events.gaps { backend.settings.logger.warning("\(name): \(gap)") }
+        return events.lines
+    }
+
+    /// The same, with what is missing.
+    ///
+    /// - Parameters:
+    ///   - filter: Which of them.
+    ///   - past: From when on, and how many.
+    ///   - deadline: How long the first answer is waited for; nil for 10 s.
+    public func replay(
+        _ filter: LogFilter, past: LogRequest.Past = .everything, deadline: Duration? = nil
+    ) async throws -> ReplayedEvents {
+        try checkName()
+        let wait = ReplyWait(deadline.map { TimeSpan(milliseconds: $0.milliseconds) })
+        return try await PublicCall.run { [name, settings = backend.settings] in
+            let (topics, sender) = (settings.topics, settings.name)
             var collector = ReplayCollector(
-                agents: [name], sender: settings.name, topics: settings.topics, filter: filter,
-                past: LogRequest.Past(last: last))
+                agents: [name], sender: sender, topics: topics, filter: filter, past: past)
             try await BackendSession.with(
-                settings, required: [settings.topics.reply(of: name, to: settings.name)],
-                useful: [settings.topics.state(of: name)]
+                settings, required: [topics.reply(of: name, to: sender)],
+                useful: [topics.logs(of: name), topics.state(of: name), topics.health(of: name)]
             ) { session in
-                try await session.read(&collector, first: .seconds(10)) { _ in }
+                var diagnosis = NoReplyDiagnosis(.agent(name), topics: topics)
+                try await session.meet(.agent(name), within: wait, &diagnosis)
+                try await session.read(&collector, first: wait.duration) { diagnosis.saw($0) }
+                guard collector.hasAnswers else {
+                    throw BackendError(.noReply, diagnosis.explanation(after: wait.text))
+                }
             }
-            return collector
+            if let refusal = collector.refusals.first {
+                throw BackendError(refusal: CommandReply(agent: name, reply: refusal.reply))
+            }
+            let loss = MessageLoss(dropped: collector.dropped, unread: collector.unread)
+            return ReplayedEvents(
+                lines: collector.wanted, gaps: collector.gaps + loss.notices,
+                clockAhead: .milliseconds(collector.wrongClocks[name] ?? 0))
         }
-        if let refusal = collector.refusals.first {
-            throw BackendError(refusal: CommandReply(agent: name, reply: refusal.reply))
-        }
-        guard collector.hasAnswers else {
-            throw BackendError(.noReply, "no reply from \(name) within 10 s\(shell: "; see: waypost agents")")
-        }
-        let loss = MessageLoss(dropped: collector.dropped, unread: collector.unread)
-        for gap in collector.gaps + loss.notices { settings.logger.warning("\(name): \(gap)") }
-        return collector.wanted
     }
 
     /// What the agent can open and call, as the broker keeps it.
@@ -98,4 +114,14 @@ extension AgentClient {
         }
         return try AgentContract(contract)
     }
+}
+
+/// The recent events that an agent had, and what is missing of them.
+public struct ReplayedEvents: Sendable {
+    /// In the order in which they happened, with the times of the agent's clock.
+    public let lines: [AgentEvent]
+    /// What is missing of what the agent has or had, a sentence each.
+    public let gaps: [String]
+    /// How far the agent's clock is ahead, where it is known to be wrong; else zero.
+    public let clockAhead: Duration
 }

@@ -1,5 +1,5 @@
 import ArgumentParser
-import MQTTLink
+import Waypost
 import WaypostBackend
 import WaypostMessages
 
@@ -35,46 +35,13 @@ struct ReplayCommand: OperatorCommand {
     func validate() throws { try NameCheck.check(agent, of: "--agent") }
 
     func perform() async throws {
-        let settings = try await session.resolved()
-        let filter = try lines.filter()
-        let collector = try await collect(settings, filter)
-        for (agent, reply) in collector.refusals {
-            throw CommandError(
-                .failed,
-                "\(agent): \(reply.code): \(reply.detail ?? "no detail given")")
-        }
+        let client = Backend(perCall: try await session.resolved()).agent(agent)
+        let events = try await client.replay(
+            lines.filter(), past: LogRequest.Past(start: since), deadline: wait.deadline)
         let format = output.isJSON ? LogFormat(form: .json) : try lines.format()
-        let clocks = collector.wrongClocks
-        for line in collector.wanted {
-            line.corrected(by: clocks[line.agent] ?? 0).show(format, output.style, agentWidth: nil)
-        }
-        for (agent, error) in clocks { Terminal.note("--- \(ClockOffset.notice(agent, error: error))") }
-        let loss = MessageLoss(dropped: collector.dropped, unread: collector.unread)
-        for gap in collector.gaps + loss.notices { Terminal.note("--- \(gap)") }
-    }
-
-    private func collect(_ settings: BackendConfiguration, _ filter: LogFilter) async throws
-        -> ReplayCollector
-    {
-        let topics = settings.topics
-        let sender = settings.name
-        var collector = ReplayCollector(
-            agents: [agent], sender: sender, topics: topics, filter: filter,
-            past: LogRequest.Past(start: since))
-        return try await BackendSession.with(
-            settings,
-            required: [topics.reply(of: agent, to: sender), topics.logs(of: agent)],
-            useful: [topics.state(of: agent), topics.health(of: agent)]
-        ) { session in
-            var diagnosis = NoReplyDiagnosis(.agent(agent), topics: topics)
-            try await session.meet(.agent(agent), within: wait.replyWait, &diagnosis)
-            try await session.read(&collector, first: wait.duration) {
-                diagnosis.saw($0)
-            }
-            guard collector.hasAnswers else {
-                throw BackendError(.noReply, diagnosis.explanation(after: wait.text))
-            }
-            return collector
-        }
+        let error = events.clockAhead.milliseconds
+        for line in events.lines { line.corrected(by: error).show(format, output.style, agentWidth: nil) }
+        if error != 0 { Terminal.note("--- \(ClockOffset.notice(agent, error: error))") }
+        for gap in events.gaps { Terminal.note("--- \(gap)") }
     }
 }

@@ -57,7 +57,7 @@ final class SimulatedGroup: Sendable {
 
     /// How many agents have which revision in force.
     func revisions() async throws -> [Int64: Int] {
-        let agents = try await run("agents", "--json")
+        let agents = try await run("agents", "--json", "--wait", "5m")
         return try agents.output.reduce(into: [:]) { counts, line in
             let layers = try JSONValue(parsing: line)["map"]?["layers"]?.arrayValue ?? []
             counts[layers.first { $0["layer"] == "@lobby" }?["rev"]?.intValue ?? 0, default: 0] += 1
