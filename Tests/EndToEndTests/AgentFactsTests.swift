@@ -6,7 +6,7 @@ import Waypost
 import WaypostBackend
 
 /// What agents say of themselves, and lists by it.
-@Suite(.aFewAtATime, .timeLimit(.minutes(20)))
+@Suite(.aFewAtATime, .timeLimit(.minutes(60)))
 struct AgentFactsTests {
     @Test func `agents are listed by their labels and the version of the app`() async throws {
         let site = try await Site.open([

@@ -6,7 +6,7 @@ import Testing
 @testable import WaypostCLI
 
 /// The name of an agent that is made of what its machine is called.
-@Suite(.timeLimit(.minutes(20))) struct AgentNameTests {
+@Suite(.timeLimit(.minutes(60))) struct AgentNameTests {
     private func read(_ text: String, _ environment: [String: String] = [:]) throws -> String {
         let file = NSTemporaryDirectory() + "waypost-machine-\(UUID().uuidString)"
         try Data("0123456789abcdef0123456789abcdef\n".utf8).write(to: URL(fileURLWithPath: file))

@@ -9,7 +9,7 @@ import WaypostAgent
 @testable import WaypostCLI
 
 /// Every numeric setting follows from one table.
-@Suite(.aFewAtATime, .timeLimit(.minutes(20)))
+@Suite(.aFewAtATime, .timeLimit(.minutes(60)))
 struct AgentSettingTests {
     private func settings(_ options: Settings.Options, file: String? = nil) async throws -> AgentSettings {
         try await AgentSettings(Settings(["agent": .string("k1")].merging(options) { $1 ?? $0 }, file: file))

@@ -38,7 +38,7 @@ import Waypost
     }
 
     // Each other check would fail for the same reason, and name another one.
-    @Test(.timeLimit(.minutes(20)), arguments: ["max_qos 0", "retain_available false"])
+    @Test(.timeLimit(.minutes(60)), arguments: ["max_qos 0", "retain_available false"])
     func `where no agent can work, that alone is the fault, with its reason`(_ line: String) async throws {
         let broker = try await TestBroker.start(["allow_anonymous true", line])
         defer { broker.end() }
@@ -54,7 +54,7 @@ import Waypost
     }
 
     @Test(
-        .timeLimit(.minutes(20)),
+        .timeLimit(.minutes(60)),
         arguments: [
             ("max_qos 1", "Maximum QoS 1"), ("max_keepalive 20", "Server Keep Alive 20"),
             ("max_packet_size 100000", "Maximum Packet Size 100000"),

@@ -5,7 +5,7 @@ import Waypost
 import WaypostBackend
 
 /// A Swift backend steers roll-outs with the library alone, at a real broker and with simulated agents.
-@Suite(.aFewAtATime, .timeLimit(.minutes(20)))
+@Suite(.aFewAtATime, .timeLimit(.minutes(60)))
 struct BackendRolloutTests {
     private func with(
         _ scene: SimulatedGroup, _ body: (GroupClient, RolloutOptions) async throws -> Void

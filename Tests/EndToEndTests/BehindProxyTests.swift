@@ -5,7 +5,7 @@ import Testing
 import Waypost
 
 /// An agent and an operator behind a SOCKS5 proxy with a password.
-@Suite(.aFewAtATime, .timeLimit(.minutes(20)))
+@Suite(.aFewAtATime, .timeLimit(.minutes(60)))
 struct BehindProxyTests {
     @Test func `agent and commands go through it, and nothing that is shown has its password`() async throws {
         let broker = try await TestBroker.start()

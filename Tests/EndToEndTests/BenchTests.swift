@@ -10,7 +10,7 @@ import WaypostMessages
 @testable import WaypostLab
 
 /// `waypost bench` counts what comes back, and what does not.
-@Suite(.aFewAtATime, .timeLimit(.minutes(20)))
+@Suite(.aFewAtATime, .timeLimit(.minutes(60)))
 struct BenchTests {
     private func report(_ ending: RunningCommand.Ending) throws -> JSONValue {
         try JSONValue(parsing: try #require(ending.output.first, "\(ending.errorLines)"))
@@ -24,7 +24,8 @@ struct BenchTests {
     func `counts every reply, and orders its percentiles`(_ load: [String]) async throws {
         let site = try await Site.open(["--demo", "--intake-rate", "0"])
         let ending = try await RunningCommand.run(
-            ["bench", "--agent", "k1", "--count", "200", "--in-flight", "50", "--json"] + load,
+            ["bench", "--agent", "k1", "--count", "200", "--in-flight", "50", "--json", "--wait", "5m"]
+                + load,
             environment: ["WAYPOST_BROKER": site.broker.url])
         #expect(ending.status == 0, "\(ending)")
         let report = try report(ending)
@@ -44,14 +45,14 @@ struct BenchTests {
     @Test func `what the agent refuses is counted by name, and is not lost`() async throws {
         let site = try await Site.open(["--demo", "--intake-rate", "1", "--intake-burst", "60"])
         let ending = try await site.run(
-            "bench", "--agent", "k1", "--rate", "5000", "--count", "100", "--json")
+            "bench", "--agent", "k1", "--rate", "5000", "--count", "100", "--json", "--wait", "5m")
         let report = try report(ending)
         #expect(ending.status == 0)
         // As many again as the burst are answered; what is beyond that is not read.
         #expect((report["errors"]?["429 BUSY"]?.intValue ?? 0) > 0, "\(report)")
         #expect(report["lost"] == 0)
         let text = try await site.run(
-            "bench", "--agent", "k1", "--rate", "5000", "--count", "100", "--as", "other")
+            "bench", "--agent", "k1", "--rate", "5000", "--count", "100", "--as", "other", "--wait", "5m")
         #expect(text.output.contains { $0.contains("× 429 BUSY") }, "\(text.output)")
         #expect(text.output.contains("0 lost, 0 duplicates"))
     }

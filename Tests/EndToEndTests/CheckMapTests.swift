@@ -5,7 +5,7 @@ import Testing
 import Waypost
 
 /// `waypost check --map`: every mistake of a map in one run, where it stands, in every format.
-@Suite(.aFewAtATime, .timeLimit(.minutes(20)))
+@Suite(.aFewAtATime, .timeLimit(.minutes(60)))
 final class CheckMapTests {
     private let directory = NSTemporaryDirectory() + "waypost-\(UUID().uuidString)"
     private static let routes = """

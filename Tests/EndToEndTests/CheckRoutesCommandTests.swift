@@ -5,7 +5,7 @@ import Testing
 import Waypost
 
 /// `waypost routes` and `waypost check` on files.
-@Suite(.aFewAtATime, .timeLimit(.minutes(20)))
+@Suite(.aFewAtATime, .timeLimit(.minutes(60)))
 final class CheckRoutesCommandTests {
     private let directory = NSTemporaryDirectory() + "waypost-\(UUID().uuidString)"
 

@@ -9,7 +9,7 @@ import WaypostMessages
 @testable import WaypostCLI
 
 /// `waypost collect`: one archive with all that is known of an agent.
-@Suite(.aFewAtATime, .timeLimit(.minutes(20)))
+@Suite(.aFewAtATime, .timeLimit(.minutes(60)))
 struct CollectTests {
     /// A bundle, unpacked.
     private struct Opened {

@@ -7,7 +7,7 @@ import Waypost
 
 @testable import WaypostCLI
 
-@Suite(.aFewAtATime, .timeLimit(.minutes(20)))
+@Suite(.aFewAtATime, .timeLimit(.minutes(60)))
 struct CompletionTests {
     /// Whether a shell that is not on every machine is on this one.
     private static func has(_ shell: String) -> Bool {

@@ -6,7 +6,7 @@ import Testing
 import Waypost
 
 /// The demo's features as an application has them: in its own process, without a broker.
-@Suite(.timeLimit(.minutes(20)))
+@Suite(.timeLimit(.minutes(60)))
 struct DemoFeaturesTests {
     private let directory = NSTemporaryDirectory() + "waypost-\(UUID().uuidString)"
     private let router: Router

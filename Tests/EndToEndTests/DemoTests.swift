@@ -5,7 +5,7 @@ import Waypost
 
 @testable import WaypostCLI
 
-@Suite(.aFewAtATime, .timeLimit(.minutes(20)))
+@Suite(.aFewAtATime, .timeLimit(.minutes(60)))
 struct DemoTests {
     /// A directory for the demo's own, to see that nothing is left in it.
     private struct Place: ~Copyable {

@@ -5,7 +5,7 @@ import Testing
 import Waypost
 
 /// What the doctor and the list say of agents that are not well, each by what it has left at the broker.
-@Suite(.aFewAtATime, .timeLimit(.minutes(20))) struct `Agents that are not well` {
+@Suite(.aFewAtATime, .timeLimit(.minutes(60))) struct `Agents that are not well` {
     private static let now = Int64(Date().timeIntervalSince1970 * 1_000)
 
     private static func state(_ state: String, _ why: String, last: String = "null") -> String {

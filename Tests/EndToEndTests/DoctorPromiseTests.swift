@@ -5,7 +5,7 @@ import Waypost
 
 @testable import WaypostCLI
 
-@Suite(.aFewAtATime, .timeLimit(.minutes(20)))
+@Suite(.aFewAtATime, .timeLimit(.minutes(60)))
 struct DoctorPromiseTests {
     private func look(
         _ brokers: [TestBroker], _ arguments: String...

@@ -8,7 +8,7 @@ import Waypost
 @testable import WaypostMessages
 
 /// What `waypost doctor` says of the rights of each role.
-@Suite(.aFewAtATime, .timeLimit(.minutes(20)))
+@Suite(.aFewAtATime, .timeLimit(.minutes(60)))
 struct DoctorRightsTests {
     /// A right to write of the release role, as `scripts/broker/acl` has it.
     private struct Line: Hashable {

@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 import Waypost
 
-@Suite(.aFewAtATime, .timeLimit(.minutes(20)))
+@Suite(.aFewAtATime, .timeLimit(.minutes(60)))
 struct DoctorTests {
     /// What the doctor found, by check; where a check has several findings, the worst.
     private func findings(_ ending: RunningCommand.Ending) throws -> [String: JSONValue] {

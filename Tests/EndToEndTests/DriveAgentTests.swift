@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 import Waypost
 
-@Suite(.aFewAtATime, .timeLimit(.minutes(20)))
+@Suite(.aFewAtATime, .timeLimit(.minutes(60)))
 struct DriveAgentTests {
     @Test func `open prints what was opened and ends with 0`() async throws {
         let site = try await Site.open()

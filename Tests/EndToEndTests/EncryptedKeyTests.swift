@@ -2,7 +2,7 @@ import TestSupport
 import Testing
 
 /// Keys with a passphrase: a program that runs by itself has nobody to ask for it.
-@Suite(.aFewAtATime, .timeLimit(.minutes(20)))
+@Suite(.aFewAtATime, .timeLimit(.minutes(60)))
 struct EncryptedKeyTests {
     private func options(_ certificates: TestCertificates, certificate: String, key: String) -> String {
         "--broker mqtts://localhost:1 --ca-file \(certificates["ca.pem"]) "

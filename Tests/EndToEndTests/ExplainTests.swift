@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 import Waypost
 
-@Suite(.aFewAtATime, .timeLimit(.minutes(20))) struct `Explain a code` {
+@Suite(.aFewAtATime, .timeLimit(.minutes(60))) struct `Explain a code` {
     /// The rows of the guide's table: number, name, what it means, what to do.
     private func rows() throws -> [[String]] {
         try guide().split(separator: "\n").compactMap { line in

@@ -10,7 +10,7 @@ import WaypostMessages
 @testable import WaypostLab
 
 /// More comes than is read: what is kept has a bound, and what is dropped is counted and shown.
-@Suite(.aFewAtATime, .timeLimit(.minutes(20)))
+@Suite(.aFewAtATime, .timeLimit(.minutes(60)))
 struct FloodTests {
     private func event(_ number: Int, bytes: Int = 10) -> String {
         let text = String(repeating: "x", count: bytes)

@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 import Waypost
 
-@Suite(.aFewAtATime, .timeLimit(.minutes(20)))
+@Suite(.aFewAtATime, .timeLimit(.minutes(60)))
 struct ForgetTests {
     @Test func `what a retired agent left is removed, and nothing of another`() async throws {
         let site = try await Site.open()

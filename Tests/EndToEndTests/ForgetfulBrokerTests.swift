@@ -5,7 +5,7 @@ import Testing
 import Waypost
 
 /// Who is there and what is in force, without trust in what a broker retains.
-@Suite(.aFewAtATime, .timeLimit(.minutes(20)))
+@Suite(.aFewAtATime, .timeLimit(.minutes(60)))
 struct ForgetfulBrokerTests {
     @Test func `agents are found by asking, with nothing retained`() async throws {
         let site = try await Site.open(["--demo", "--group", "lobby"])

@@ -7,7 +7,7 @@ import Waypost
 @testable import WaypostBackend
 
 /// The groups of an agent, changed without a restart.
-@Suite(.aFewAtATime, .timeLimit(.minutes(20)))
+@Suite(.aFewAtATime, .timeLimit(.minutes(60)))
 struct GroupsTests {
     private static let move =
         #"{"routerType":1,"orginPath":"scheme://router/demo","targetPath":"scheme://router/demo1"}"#

@@ -5,7 +5,7 @@ import Testing
 import Waypost
 
 /// `waypost health --local`: the agent itself is asked, never the broker.
-@Suite(.aFewAtATime, .timeLimit(.minutes(20)))
+@Suite(.aFewAtATime, .timeLimit(.minutes(60)))
 struct HealthTests {
     private func health(_ agent: some ObservedAgent, _ more: String...) async throws -> RunningCommand.Ending
     {

@@ -8,7 +8,7 @@ import Waypost
 @testable import WaypostCLI
 
 /// What the help shows can be typed: every example of every command runs, in the order of the help.
-@Suite(.aFewAtATime, .timeLimit(.minutes(20)))
+@Suite(.aFewAtATime, .timeLimit(.minutes(60)))
 struct HelpExampleTests {
     /// The examples of one command.
     struct Page: CustomTestStringConvertible, Sendable {

@@ -7,7 +7,7 @@ import Waypost
 @testable import WaypostCLI
 
 /// An agent that answers and reports what it likes: a terminal obeys none of it.
-@Suite(.aFewAtATime, .timeLimit(.minutes(20)))
+@Suite(.aFewAtATime, .timeLimit(.minutes(60)))
 struct HostileTextTests {
     /// Title, colours, C1, direction, separators, tags; as they stand in JSON.
     private static let evil =

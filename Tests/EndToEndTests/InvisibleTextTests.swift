@@ -10,7 +10,7 @@ import WaypostMessages
 @testable import WaypostCLI
 
 /// What editors and shells add to a text without showing it: it is cut, or named, and never makes another name of it.
-@Suite(.aFewAtATime, .timeLimit(.minutes(20)))
+@Suite(.aFewAtATime, .timeLimit(.minutes(60)))
 struct InvisibleTextTests {
     private func settings(_ options: WaypostCLI.Settings.Options) async throws -> AgentSettings {
         try await AgentSettings(Settings(["agent": .string("k1")].merging(options) { $1 ?? $0 }, file: nil))

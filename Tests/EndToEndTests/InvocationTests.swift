@@ -6,7 +6,7 @@ import Testing
 @testable import WaypostCLI
 
 /// A command in the test's process is the program: what it prints, returns and reads is what its process would.
-@Suite(.aFewAtATime, .timeLimit(.minutes(20)))
+@Suite(.aFewAtATime, .timeLimit(.minutes(60)))
 struct InvocationTests {
     struct Line: Sendable, CustomTestStringConvertible {
         var words: [String]

@@ -5,7 +5,7 @@ import Testing
 import Waypost
 
 /// Commands of programs on the agent's machine, past the broker.
-@Suite(.aFewAtATime, .timeLimit(.minutes(20)))
+@Suite(.aFewAtATime, .timeLimit(.minutes(60)))
 struct LocalTests {
     private let url = "scheme://router/demo?id=2"
 

@@ -10,7 +10,7 @@ import WaypostMessages
 @testable import WaypostCLI
 
 /// All that agents still have is there, and what is missing is said.
-@Suite(.aFewAtATime, .timeLimit(.minutes(20)))
+@Suite(.aFewAtATime, .timeLimit(.minutes(60)))
 struct LogHistoryTests {
     /// Each is two events at least.
     private static let opens = 300

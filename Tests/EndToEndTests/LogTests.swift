@@ -9,7 +9,7 @@ import WaypostMessages
 @testable import WaypostCLI
 
 /// What is published, what is published again, and how it is shown.
-@Suite(.aFewAtATime, .timeLimit(.minutes(20)))
+@Suite(.aFewAtATime, .timeLimit(.minutes(60)))
 struct LogTests {
     @Test func `log changes what is published until the time is over, across a restart too`() async throws {
         let site = try await Site.open()

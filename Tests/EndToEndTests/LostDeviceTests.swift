@@ -10,7 +10,7 @@ import WaypostMessages
 
 /// One kiosk's password in other hands, at a broker with the shipped rules, while a controller rolls out: a liar, one who
 /// repeats what others say, and one who floods.
-@Suite(.aFewAtATime, .timeLimit(.minutes(20)))
+@Suite(.aFewAtATime, .timeLimit(.minutes(60)))
 struct LostDeviceTests {
     /// Five kiosks, and one whose password somebody else has.
     private final class Site: Sendable {

@@ -6,7 +6,7 @@ import Waypost
 import WaypostBackend
 
 /// A map has one verdict, whoever is asked; and what has a verdict against it is not sent by any tool unless that is said.
-@Suite(.aFewAtATime, .timeLimit(.minutes(20)))
+@Suite(.aFewAtATime, .timeLimit(.minutes(60)))
 struct MapVerdictTests {
     /// A map, and what speaks against it where rev 15 with one redirect is in force.
     struct Case: Sendable, CustomTestStringConvertible {

@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// `waypost agent --metrics`: what a scraper gets.
-@Suite(.aFewAtATime, .timeLimit(.minutes(20))) struct MetricsTests {
+@Suite(.aFewAtATime, .timeLimit(.minutes(60))) struct MetricsTests {
     @Test func `counters and timers are shown as Prometheus reads them`() async throws {
         let broker = try await TestBroker.start()
         let backend = try await Backend(broker: broker.url)

@@ -7,7 +7,7 @@ import Waypost
 /// What `waypost new` writes is whole or not there.
 ///
 /// That it compiles and passes its test is scripts/check new.
-@Suite(.aFewAtATime, .timeLimit(.minutes(20)))
+@Suite(.aFewAtATime, .timeLimit(.minutes(60)))
 final class NewPackageTests {
     private let home = NSTemporaryDirectory() + "waypost-new-\(UUID().uuidString)"
     private let files = FileManager.default

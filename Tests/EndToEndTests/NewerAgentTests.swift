@@ -4,7 +4,7 @@ import Testing
 import Waypost
 
 /// An agent of a later version says things that this `waypost` does not know; they are shown as they are.
-@Suite(.aFewAtATime, .timeLimit(.minutes(20)))
+@Suite(.aFewAtATime, .timeLimit(.minutes(60)))
 struct NewerAgentTests {
     /// Answers the command of a started `waypost` as the agent k9, with the command's id in place of `ID`.
     private func answer(_ backend: Backend, with reply: String) async throws {

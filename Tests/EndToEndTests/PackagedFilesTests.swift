@@ -8,7 +8,7 @@ import WaypostAgent
 
 /// What the Debian packages have beside the program; scripts/release package check tries the packages themselves.
 @Suite(
-    .aFewAtATime, .timeLimit(.minutes(20)),
+    .aFewAtATime, .timeLimit(.minutes(60)),
     .enabled(if: Sanitizer.isAbsent, "it starts the program hundreds of times, seconds each there"))
 struct PackagedFilesTests {
     private let out = NSTemporaryDirectory() + "waypost-packaged-\(UUID().uuidString)"

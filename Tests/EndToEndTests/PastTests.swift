@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 import Waypost
 
-@Suite(.aFewAtATime, .timeLimit(.minutes(20))) struct `The past on the command line` {
+@Suite(.aFewAtATime, .timeLimit(.minutes(60))) struct `The past on the command line` {
     @Test func `failures are grouped by code, URL and map, and one by one`() async throws {
         let site = try await Site.open()
         #expect(try await site.run("failures").output == ["no failures"])

@@ -5,7 +5,7 @@ import Waypost
 import WaypostBackend
 
 /// A tool that does one thing and ends: each call of it makes a connection of its own.
-@Suite(.aFewAtATime, .timeLimit(.minutes(20)))
+@Suite(.aFewAtATime, .timeLimit(.minutes(60)))
 struct PerCallBackendTests {
     private static let moved = [
         RelocationEntry(.replace(origin: "scheme://router/demo", target: "scheme://router/demo1"))

@@ -5,7 +5,7 @@ import Testing
 import Waypost
 
 /// Brokers under names: `waypost profile`.
-@Suite(.aFewAtATime, .timeLimit(.minutes(20)))
+@Suite(.aFewAtATime, .timeLimit(.minutes(60)))
 final class ProfileTests: Sendable {
     private let home = NSTemporaryDirectory() + "waypost-profiles-\(UUID().uuidString)"
 

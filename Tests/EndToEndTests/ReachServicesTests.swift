@@ -4,7 +4,7 @@ import Testing
 import Waypost
 
 /// Maps that switch off, answer, replace and gate, from the command line against a real broker and a real agent.
-@Suite(.aFewAtATime, .timeLimit(.minutes(20)))
+@Suite(.aFewAtATime, .timeLimit(.minutes(60)))
 struct ReachServicesTests {
     private func json(_ ending: RunningCommand.Ending) throws -> JSONValue {
         try JSONValue(parsing: try #require(ending.output.first, "\(ending)"))

@@ -5,7 +5,7 @@ import Testing
 import Waypost
 
 /// SIGHUP: what changes while an agent runs, and what does not.
-@Suite(.aFewAtATime, .timeLimit(.minutes(20)))
+@Suite(.aFewAtATime, .timeLimit(.minutes(60)))
 struct ReloadTests {
     private func write(_ text: String, to path: String) throws {
         try Data(text.utf8).write(to: URL(fileURLWithPath: path))

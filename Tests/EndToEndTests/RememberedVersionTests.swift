@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// Which version of MQTT an agent has found to work.
-@Suite(.aFewAtATime, .timeLimit(.minutes(20)))
+@Suite(.aFewAtATime, .timeLimit(.minutes(60)))
 struct RememberedVersionTests {
     @Test func `an agent that is started again does not ask an old broker for MQTT 5 again`() async throws {
         let broker = try await TestBroker.start()

@@ -5,7 +5,7 @@ import Testing
 import Waypost
 
 /// `waypost resolve`: one URL for people, and files of cases for CI.
-@Suite(.aFewAtATime, .timeLimit(.minutes(20)))
+@Suite(.aFewAtATime, .timeLimit(.minutes(60)))
 struct ResolveTests {
     private static let vectors = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
         .appendingPathComponent("Vectors/urls.jsonl").path

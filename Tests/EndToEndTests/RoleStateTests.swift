@@ -11,7 +11,7 @@ import Waypost
 
 /// The shipped roles and the shipped verbs, at agents in each state that a person on call meets: each cell works, or says
 /// who may and how, or what the state is; it never blames the other side, and what it advises is a command that runs.
-@Suite(.aFewAtATime, .timeLimit(.minutes(20)))
+@Suite(.aFewAtATime, .timeLimit(.minutes(60)))
 struct RoleStateTests {
     private enum Role: String, CaseIterable {
         case ops, watch, release

@@ -6,7 +6,7 @@ import Waypost
 
 /// The shipped roles and the shipped verbs, at one broker with the shipped files: each either works, or says who may and
 /// how, and never that the agent is to blame.
-@Suite(.aFewAtATime, .timeLimit(.minutes(20)))
+@Suite(.aFewAtATime, .timeLimit(.minutes(60)))
 struct RoleTests {
     private enum Role: String, CaseIterable {
         case ops, watch, release

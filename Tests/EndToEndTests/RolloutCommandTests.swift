@@ -10,7 +10,7 @@ import WaypostMessages
 @testable import WaypostFleet
 
 /// `waypost rollout` at a real broker, with simulated and with real agents.
-@Suite(.aFewAtATime, .timeLimit(.minutes(20)))
+@Suite(.aFewAtATime, .timeLimit(.minutes(60)))
 struct RolloutCommandTests {
     @Test func `a good map is planned, goes to everyone, and its history is whole`() async throws {
         let scene = try await SimulatedGroup()

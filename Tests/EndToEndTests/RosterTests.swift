@@ -10,7 +10,7 @@ import WaypostMessages
 @testable import WaypostCLI
 
 /// What `waypost agents` and `waypost watch` say of many agents.
-@Suite(.aFewAtATime, .timeLimit(.minutes(20)))
+@Suite(.aFewAtATime, .timeLimit(.minutes(60)))
 struct RosterTests {
     /// Retains a state for each of so many agents, at least once, as agents do.
     private func retainStates(_ count: Int, at broker: TestBroker) throws {

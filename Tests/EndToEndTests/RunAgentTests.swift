@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 import Waypost
 
-@Suite(.aFewAtATime, .timeLimit(.minutes(20)))
+@Suite(.aFewAtATime, .timeLimit(.minutes(60)))
 struct RunAgentTests {
     @Test(arguments: [SIGTERM, SIGINT])
     func `a signal ends an agent gracefully: status 0, and a goodbye at the broker`(_ signal: Int32)

@@ -6,7 +6,7 @@ import Waypost
 import WaypostBackend
 
 /// Commands with a time, sent and seen with the verbs.
-@Suite(.aFewAtATime, .timeLimit(.minutes(20)))
+@Suite(.aFewAtATime, .timeLimit(.minutes(60)))
 struct ScheduledTests {
     private let url = "scheme://router/demo?id=2"
 

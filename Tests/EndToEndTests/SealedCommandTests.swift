@@ -6,7 +6,7 @@ import Waypost
 import WaypostBackend
 
 /// A backend that must not lose a command, and whose commands must not run twice.
-@Suite(.aFewAtATime, .timeLimit(.minutes(20)))
+@Suite(.aFewAtATime, .timeLimit(.minutes(60)))
 struct SealedCommandTests {
     /// A sender's eight commands wait at the broker, for the agent is away; `disturb` has it back and returns it, and
     /// the sender that ends well.

@@ -4,7 +4,7 @@ import Testing
 import Waypost
 
 /// Secrets in what is sent to an agent, with everything that the process writes.
-@Suite(.aFewAtATime, .timeLimit(.minutes(20))) struct SecretTests {
+@Suite(.aFewAtATime, .timeLimit(.minutes(60))) struct SecretTests {
     @Test func `a secret in a command is on no topic, in no log line and on no terminal`() async throws {
         let site = try await Site.open(["--demo", "--log-level", "d", "--redact-key", "pin"])
         let backend = try await Backend(broker: site.broker.url)

@@ -5,7 +5,7 @@ import Testing
 import Waypost
 
 /// TLS, sign-in and rights, with the agent and the operator as processes at a real broker.
-@Suite(.aFewAtATime, .timeLimit(.minutes(20)))
+@Suite(.aFewAtATime, .timeLimit(.minutes(60)))
 struct SecuredTests {
     /// A broker with TLS, and what a client needs for it.
     private final class Secured: Sendable {

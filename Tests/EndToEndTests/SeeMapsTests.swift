@@ -7,7 +7,7 @@ import Waypost
 import WaypostMessages
 
 /// Maps from the command line, against a real broker and a real agent.
-@Suite(.aFewAtATime, .timeLimit(.minutes(20)))
+@Suite(.aFewAtATime, .timeLimit(.minutes(60)))
 struct SeeMapsTests {
     private static let first =
         #"{"type":"map","rev":1,"by":"eva","entries":[{"routerType":1,"orginPath":"scheme://router/demo","targetPath":"scheme://router/demo1"},{"routerType":3,"path":"scheme://router/demo2"},{"routerType":1,"orginPath":"scheme://router/x","targetPath":"scheme://router/gone"}]}"#

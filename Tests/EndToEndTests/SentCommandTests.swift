@@ -6,7 +6,7 @@ import Testing
 import Waypost
 
 /// What became of a command that has no reply, or not yet.
-@Suite(.aFewAtATime, .timeLimit(.minutes(20)))
+@Suite(.aFewAtATime, .timeLimit(.minutes(60)))
 struct SentCommandTests {
     private static let deadline = ["--demo", "--handler-deadline", "300"]
 

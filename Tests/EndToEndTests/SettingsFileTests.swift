@@ -221,7 +221,7 @@ struct SettingsFileTests {
     }
 
     @Test(
-        .timeLimit(.minutes(20)),
+        .timeLimit(.minutes(60)),
         arguments: [
             "[", "{", "agent: [", "agent: {a: ", "? ", "- ", "agent: - ", "&a ", "!a ", "agent: !!str ", "'",
             "\"\\",

@@ -6,7 +6,7 @@ import Testing
 import Waypost
 
 /// The files under `scripts/broker` and `scripts/docker`, with a real mosquitto.
-@Suite(.aFewAtATime, .timeLimit(.minutes(20)))
+@Suite(.aFewAtATime, .timeLimit(.minutes(60)))
 struct ShippedBrokerTests {
     /// Signs in as `name` with another's client id and a clean start, and leaves again.
     private func signIn(_ site: ShippedBroker, as name: String, clientID: String) async throws {

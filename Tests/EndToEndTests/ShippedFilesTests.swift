@@ -4,7 +4,7 @@ import Testing
 import Waypost
 
 /// The scripts that make a release.
-@Suite(.aFewAtATime, .timeLimit(.minutes(20)))
+@Suite(.aFewAtATime, .timeLimit(.minutes(60)))
 struct ShippedFilesTests {
     private func release(_ arguments: String...) async throws -> Tool.Ending {
         try await Tool.run(

@@ -9,7 +9,7 @@ import Waypost
 @testable import WaypostMessages
 
 /// Documents that a broker keeps, changed and signed again: what another wrote there must not come out signed.
-@Suite(.aFewAtATime, .timeLimit(.minutes(20)))
+@Suite(.aFewAtATime, .timeLimit(.minutes(60)))
 struct SignedAgainTests {
     /// How something is at the broker that nobody of the release role signed for this receiver.
     enum Forgery: CaseIterable {

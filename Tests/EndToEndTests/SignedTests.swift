@@ -5,7 +5,7 @@ import Testing
 import Waypost
 
 /// Maps and commands that are signed with keys as OpenSSL makes them, by the executable from end to end.
-@Suite(.aFewAtATime, .serialized, .timeLimit(.minutes(20))) final class SignedTests {
+@Suite(.aFewAtATime, .serialized, .timeLimit(.minutes(60))) final class SignedTests {
     private let directory = NSTemporaryDirectory() + "waypost-signed-\(UUID().uuidString)"
 
     init() throws {

@@ -6,7 +6,7 @@ import Waypost
 import WaypostMessages
 
 /// `waypost simulate` at a real broker.
-@Suite(.aFewAtATime, .timeLimit(.minutes(20)))
+@Suite(.aFewAtATime, .timeLimit(.minutes(60)))
 struct SimulateTests {
     /// What the broker keeps below `kiosk-`.
     private func kept(at broker: TestBroker) async throws -> [String] {

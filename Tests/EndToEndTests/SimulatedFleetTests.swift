@@ -9,7 +9,7 @@ import WaypostMessages
 @testable import WaypostLab
 
 /// The agents of `waypost simulate` as a value: what they send when, and what they do with what comes.
-@Suite(.timeLimit(.minutes(20)))
+@Suite(.timeLimit(.minutes(60)))
 struct SimulatedFleetTests {
     private static let noon: Int64 = 1_795_716_000_000
 

@@ -9,7 +9,7 @@ import WaypostMessages
 @testable import WaypostCLI
 
 /// A page for people has the size that people read, whatever stands in the documents that it is made of.
-@Suite(.aFewAtATime, .timeLimit(.minutes(20)))
+@Suite(.aFewAtATime, .timeLimit(.minutes(60)))
 struct TableBoundsTests {
     /// One long name among many short ones: a table that pads all names to the longest takes the product of both.
     private static let members: [String: JSONValue] = {

@@ -6,7 +6,7 @@ import Testing
 @testable import WaypostCLI
 
 /// What is printed to where it can't be written is missed: by the status, and by a sentence with the system's words.
-@Suite(.aFewAtATime, .timeLimit(.minutes(20)))
+@Suite(.aFewAtATime, .timeLimit(.minutes(60)))
 struct UnwritableOutputTests {
     private static let loss = "waypost: error: write to standard output: "
 

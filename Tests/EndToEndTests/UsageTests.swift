@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 import Waypost
 
-@Suite(.aFewAtATime, .timeLimit(.minutes(20)))
+@Suite(.aFewAtATime, .timeLimit(.minutes(60)))
 struct UsageTests {
     @Test func `the commands are read from the program`() {
         #expect(Verbs.families.count > 20 && Verbs.all.count > Verbs.families.count)

@@ -9,7 +9,7 @@ import WaypostAgent
 @testable import WaypostCLI
 
 /// Where data are kept never depends on where one stands.
-@Suite(.aFewAtATime, .timeLimit(.minutes(20)))
+@Suite(.aFewAtATime, .timeLimit(.minutes(60)))
 struct UserFolderTests {
     /// Every way in which a variable does not say where something is.
     static let unset: [String?] = [nil, "", ".", "relative", "./x", "~", "~/x"]

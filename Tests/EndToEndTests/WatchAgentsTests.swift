@@ -5,7 +5,7 @@ import Testing
 import Waypost
 import WaypostMessages
 
-@Suite(.aFewAtATime, .timeLimit(.minutes(20)))
+@Suite(.aFewAtATime, .timeLimit(.minutes(60)))
 struct WatchAgentsTests {
     @Test func `logcat shows events and failures, and who is there`() async throws {
         let site = try await Site.open()
@@ -184,7 +184,7 @@ struct WatchAgentsTests {
         #expect(
             table.output.contains { $0.hasPrefix("k1 ") && $0.contains("online") && $0.contains("green") })
         #expect(table.output.contains { $0.hasPrefix("k2 ") && $0.contains("shut down") })
-        let lines = try await site.run("agents", "--json")
+        let lines = try await site.run("agents", "--json", "--wait", "5m")
         let agents = try lines.output.map { try JSONValue(parsing: $0) }
         #expect(agents.map { $0["agent"] } == ["k1", "k2"])
         #expect(agents.first?["state"]?["state"] == "online")

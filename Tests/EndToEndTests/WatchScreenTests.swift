@@ -6,7 +6,7 @@ import Testing
 @testable import WaypostCLI
 
 /// `waypost watch` at a terminal.
-@Suite(.aFewAtATime, .timeLimit(.minutes(20)))
+@Suite(.aFewAtATime, .timeLimit(.minutes(60)))
 struct WatchScreenTests {
     /// Says the terminal's settings and the process id, watches, and says how it ended and the settings again.
     private static let script = """

@@ -190,7 +190,7 @@ import WaypostMessages
         #expect(throws: TimeFault.self) { try LogRequest.Past("0") }
     }
 
-    @Test(.aFewAtATime, .timeLimit(.minutes(20)), arguments: ["America/New_York", "Australia/Lord_Howe"])
+    @Test(.aFewAtATime, .timeLimit(.minutes(60)), arguments: ["America/New_York", "Australia/Lord_Howe"])
     func `the times of the program's own lines are understood by it`(_ zone: String) async throws {
         let site = try await Site.open()
         _ = try await site.run("open", "scheme://router/user/5", "--agent", "k1")

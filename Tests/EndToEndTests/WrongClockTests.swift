@@ -11,7 +11,7 @@ import WaypostMessages
 @testable import WaypostCLI
 
 /// An agent whose clock is wrong by 400 days can be looked at and controlled, and no time that is shown is its own.
-@Suite(.aFewAtATime, .timeLimit(.minutes(20)))
+@Suite(.aFewAtATime, .timeLimit(.minutes(60)))
 struct WrongClockTests {
     static let days: Int64 = 86_400_000
 

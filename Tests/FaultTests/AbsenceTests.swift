@@ -5,7 +5,7 @@ import Testing
 import Waypost
 import WaypostMessages
 
-@Suite(.aFewAtATime, .timeLimit(.minutes(20))) struct `A long absence` {
+@Suite(.aFewAtATime, .timeLimit(.minutes(60))) struct `A long absence` {
     @Test func `what the broker kept meanwhile, over its own restart, runs once and in order`() async throws {
         let broker = try await TestBroker.start([
             "allow_anonymous true", "persistence true", "persistence_location @dir/",

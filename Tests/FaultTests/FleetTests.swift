@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 import Waypost
 
-@Suite(.aFewAtATime, .timeLimit(.minutes(20))) struct `A fleet` {
+@Suite(.aFewAtATime, .timeLimit(.minutes(60))) struct `A fleet` {
     private static let names = (1...20).map { "k\($0)" }
 
     /// The broker keeps nothing over its end: who is there, and what was said, has to come from the agents again.

@@ -6,7 +6,7 @@ import Waypost
 import WaypostMessages
 
 /// What happens inside a flush, below the agent: it does not end, or the process ends before or after it.
-@Suite(.aFewAtATime, .timeLimit(.minutes(20))) struct `A flush` {
+@Suite(.aFewAtATime, .timeLimit(.minutes(60))) struct `A flush` {
     private static let topic = "waypost/v1/k1/cmd/me"
 
     private func append(_ line: String) -> String {

@@ -6,7 +6,7 @@ import Waypost
 import WaypostMessages
 
 /// What the agent goes on with while nothing can be stored.
-@Suite(.aFewAtATime, .timeLimit(.minutes(20))) struct `A disk without space` {
+@Suite(.aFewAtATime, .timeLimit(.minutes(60))) struct `A disk without space` {
     // Each start began above the stored epoch, which stays the same as long as nothing can be stored.
     @Test(.enabled(if: SmallDisk.isPossible, "takes the right to mount a file system"))
     func `gives each of two starts in a row higher epochs than went out before`() async throws {

@@ -5,7 +5,7 @@ import Waypost
 import WaypostMessages
 
 /// The orders of the demo wait for a login: `scheme://router/orders?wait=SECONDS`.
-@Suite(.aFewAtATime, .timeLimit(.minutes(20))) struct `Opens that wait at a gate` {
+@Suite(.aFewAtATime, .timeLimit(.minutes(60))) struct `Opens that wait at a gate` {
     private static let topic = "waypost/v1/k1/cmd/me"
     private static let login = #"{"id":"login","type":"open","url":"scheme://router/login?user=Ada"}"#
     /// Long after the test.

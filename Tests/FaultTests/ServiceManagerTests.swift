@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// What systemd is told, by the agent as a process.
-@Suite(.aFewAtATime, .timeLimit(.minutes(20))) struct `A service manager` {
+@Suite(.aFewAtATime, .timeLimit(.minutes(60))) struct `A service manager` {
     @Test func `hears that the agent is ready, alive, online and stopping`() async throws {
         let broker = try await TestBroker.start()
         let manager = try NotifySocket()

@@ -6,7 +6,7 @@ import Waypost
 import WaypostMessages
 
 /// A broker that is real, and a connection to it that takes 1 MB a second.
-@Suite(.aFewAtATime, .timeLimit(.minutes(20))) struct `A slow connection` {
+@Suite(.aFewAtATime, .timeLimit(.minutes(60))) struct `A slow connection` {
     // All were under way at once, and the ping's answer behind them.
     @Test func `to a real broker has another sender's reply behind one large message, not behind all`()
         async throws

@@ -6,7 +6,7 @@ import Waypost
 import WaypostMessages
 
 /// What the file system does to the state directory, and what the agent makes of it.
-@Suite(.aFewAtATime, .timeLimit(.minutes(20))) struct `A state directory in trouble` {
+@Suite(.aFewAtATime, .timeLimit(.minutes(60))) struct `A state directory in trouble` {
     private static let command = "waypost/v1/k1/cmd/me"
 
     private func newDirectory() -> String { NSTemporaryDirectory() + "waypost-fault-\(UUID().uuidString)" }

@@ -10,7 +10,7 @@ import WaypostMessages
 @testable import WaypostCLI
 
 /// A stalled journal, Ctrl-S at a terminal, a pipe that is full: nobody reads what the agent has to say.
-@Suite(.aFewAtATime, .timeLimit(.minutes(20)))
+@Suite(.aFewAtATime, .timeLimit(.minutes(60)))
 struct `Standard error that nobody reads` {
     @Test func `keeps an agent neither from its start, nor from answering, nor from its stop`() async throws {
         let broker = try await TestBroker.start()

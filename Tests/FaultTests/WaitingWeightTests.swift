@@ -7,7 +7,7 @@ import WaypostMessages
 /// Commands that wait take what `waiting-bytes` counts: their bytes.
 ///
 /// Decoded, small objects take 80 times as much.
-@Suite(.aFewAtATime, .timeLimit(.minutes(20)))
+@Suite(.aFewAtATime, .timeLimit(.minutes(60)))
 struct WaitingWeightTests {
     /// Long after the test.
     private let exp = Int64(Date().timeIntervalSince1970 * 1_000) + 3_600_000

@@ -7,7 +7,7 @@ import WaypostMessages
 /// The rest of the protocol's table: what only comes when something is wrong around the agent.
 ///
 /// A row of `Vectors/circumstances.jsonl` names what is `given`; each has a broker and an agent of its own.
-@Suite(.aFewAtATime, .timeLimit(.minutes(20))) struct `The wire protocol in trouble` {
+@Suite(.aFewAtATime, .timeLimit(.minutes(60))) struct `The wire protocol in trouble` {
     struct Case: Sendable, CustomTestStringConvertible {
         var row: VectorRow
         var version: String

@@ -10,7 +10,7 @@ import WaypostMessages
 /// `Vectors/protocol.jsonl` has a row a line: `send` is published in order, and every `expect` must be matched by a
 /// message that comes after; `$ID` is an id of the row's own. Rows run one after another, for later ones build on maps
 /// of earlier ones.
-@Suite(.aFewAtATime, .timeLimit(.minutes(20))) struct `The wire protocol` {
+@Suite(.aFewAtATime, .timeLimit(.minutes(60))) struct `The wire protocol` {
     @Test(arguments: ["5", "3.1.1"])
     func `does what its table says`(_ version: String) async throws {
         let rows = try VectorRow.read("protocol.jsonl")

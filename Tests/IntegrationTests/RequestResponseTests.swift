@@ -4,7 +4,7 @@ import Testing
 import Waypost
 
 /// `mosquitto_rr` of Debian's mosquitto-clients: a client that knows MQTT 5's request and response, and not us.
-@Suite(.aFewAtATime, .timeLimit(.minutes(20))) struct `Requests of mosquitto_rr` {
+@Suite(.aFewAtATime, .timeLimit(.minutes(60))) struct `Requests of mosquitto_rr` {
     private static let call =
         #"{"id":"rr-1","type":"call","service":"CalculatorService","method":"add","args":[2,40],"trace":"00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"}"#
 

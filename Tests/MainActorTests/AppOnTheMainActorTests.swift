@@ -178,7 +178,7 @@ nonisolated private func elsewhere<Value: Sendable>(
     try await Task.detached { try await body() }.value
 }
 
-@Suite(.timeLimit(.minutes(20))) struct `Closures of the main actor` {
+@Suite(.timeLimit(.minutes(60))) struct `Closures of the main actor` {
     @Test func `each listener hears all, in order, where its state is`() async throws {
         let (router, board, stack) = (Router(), Board(), NavigationStack())
         try router.register(.page("app://orders/:id", name: "Order", in: stack))

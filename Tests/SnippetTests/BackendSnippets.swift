@@ -9,7 +9,7 @@ import Waypost
 import WaypostBackend
 
 /// What stands in the documentation, compiled, and run against a real broker and the demo's agent.
-@Suite(.aFewAtATime, .timeLimit(.minutes(20)))
+@Suite(.aFewAtATime, .timeLimit(.minutes(60)))
 struct `Snippets on backends` {
     typealias Backend = WaypostBackend.Backend
     private let logger = Logger(label: "shop")
@@ -278,7 +278,7 @@ struct `Snippets on backends` {
     }
 
     // Both waited in one queue, which has one reader: the first one waited for ever.
-    @Test(.timeLimit(.minutes(20)))
+    @Test(.timeLimit(.minutes(60)))
     func `a command that is sent several times at once runs once, and each sender gets its reply`()
         async throws
     {
@@ -291,7 +291,7 @@ struct `Snippets on backends` {
         }
     }
 
-    @Test(.timeLimit(.minutes(20))) func `a slow reader loses the oldest, and knows how many`() async throws {
+    @Test(.timeLimit(.minutes(60))) func `a slow reader loses the oldest, and knows how many`() async throws {
         try await withAgent { backend, agent, _ in
             let failures = backend.failures(buffer: 2)
             // Each is a command of its own, and so a report of its own.

@@ -11,7 +11,7 @@ import WaypostBackend
 /// Every public call that waits ends when its task is cancelled, and says so.
 ///
 /// The calls are those of the list of public symbols: a new one has no row here, and the test fails until it has one.
-@Suite(.aFewAtATime, .timeLimit(.minutes(20)))
+@Suite(.aFewAtATime, .timeLimit(.minutes(60)))
 struct CancelledCallsTests {
     typealias Backend = WaypostBackend.Backend
 

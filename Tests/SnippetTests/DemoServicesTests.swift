@@ -5,7 +5,7 @@ import Waypost
 import WaypostBackend
 
 /// `DemoServices.swift` is what `waypost generate swift` writes for the demo; here it calls the demo's agent.
-@Suite(.aFewAtATime, .timeLimit(.minutes(20)))
+@Suite(.aFewAtATime, .timeLimit(.minutes(60)))
 struct DemoServicesTests {
     private static let file = URL(filePath: #filePath).deletingLastPathComponent()
         .appending(path: "DemoServices.swift")

@@ -49,7 +49,7 @@ private struct HardNames: Sendable {
 }
 
 /// `HardNames.swift` is what `waypost generate swift` writes for services with hard names; it compiles, and here it calls.
-@Suite(.aFewAtATime, .timeLimit(.minutes(20)))
+@Suite(.aFewAtATime, .timeLimit(.minutes(60)))
 struct HardNamesTests {
     private static let file = URL(filePath: #filePath).deletingLastPathComponent()
         .appending(path: "HardNames.swift")

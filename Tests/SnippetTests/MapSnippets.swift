@@ -6,7 +6,7 @@ import Waypost
 import WaypostBackend
 
 /// What stands in the documentation on maps, compiled, and run against a real broker and the demo's agents.
-@Suite(.aFewAtATime, .timeLimit(.minutes(20)))
+@Suite(.aFewAtATime, .timeLimit(.minutes(60)))
 struct `Snippets on maps` {
     typealias Backend = WaypostBackend.Backend
     private let logger = Logger(label: "shop")

@@ -6,7 +6,7 @@ import Testing
 
 @testable import Threading
 
-@Suite(.patient, .timeLimit(.minutes(20))) struct `The threads of a pool` {
+@Suite(.patient, .timeLimit(.minutes(60))) struct `The threads of a pool` {
     @Test func `end when they are renewed and have nothing to do, and others take their place`() async throws
     {
         let pool = ThreadPool(name: "wp-test", usual: 1, limit: 1)
@@ -20,7 +20,7 @@ import Testing
     }
 }
 
-@Suite(.patient, .timeLimit(.minutes(20))) struct `A thread that a pool borrows` {
+@Suite(.patient, .timeLimit(.minutes(60))) struct `A thread that a pool borrows` {
     /// The threads on which something ran, in order.
     private let ran = EventLog<pthread_t>()
     private let lent = EventLog<pthread_t>()

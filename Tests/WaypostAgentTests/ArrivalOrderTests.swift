@@ -9,7 +9,7 @@ import WaypostFleet
 @testable import WaypostMessages
 
 /// What comes on different topics is taken in the order in which it came, in one batch as one by one.
-@Suite(.timeLimit(.minutes(20))) struct `Order across kinds` {
+@Suite(.timeLimit(.minutes(60))) struct `Order across kinds` {
     private static let group = "waypost/v1/@fleet"
 
     private struct Arrival {

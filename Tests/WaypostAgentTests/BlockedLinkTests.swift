@@ -10,7 +10,7 @@ import WaypostMessages
 @testable import WaypostAgent
 
 /// The threads of an agent on a real broker: handlers begin on the link's.
-@Suite(.timeLimit(.minutes(20))) struct `An agent whose handlers block the link's thread` {
+@Suite(.timeLimit(.minutes(60))) struct `An agent whose handlers block the link's thread` {
     private let opens = DispatchSemaphore(value: 0)
     private let blocked = TestSupport.EventLog<String>()
     private let cores = Int(sysconf(Int32(_SC_NPROCESSORS_ONLN)))

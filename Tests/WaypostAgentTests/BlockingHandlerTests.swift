@@ -29,7 +29,7 @@ private final class Counter: Sendable {
     let value = Atomic(0)
 }
 
-@Suite(.timeLimit(.minutes(20))) struct `Handlers that block their threads` {
+@Suite(.timeLimit(.minutes(60))) struct `Handlers that block their threads` {
     fileprivate let barrier = Barrier()
     private let quickRuns = Counter()
     fileprivate let waits = Counter()

@@ -8,7 +8,7 @@ import Waypost
 @testable import WaypostMessages
 
 /// Each limit of the wire protocol at its border: what just fits is taken, and one more is not.
-@Suite(.timeLimit(.minutes(20))) struct BorderTests {
+@Suite(.timeLimit(.minutes(60))) struct BorderTests {
     /// A limit, and what is tried with a size of it.
     struct Border: Sendable, CustomTestStringConvertible {
         var name: String

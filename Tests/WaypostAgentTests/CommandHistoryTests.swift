@@ -6,7 +6,7 @@ import WaypostMessages
 
 @testable import WaypostAgent
 
-@Suite(.timeLimit(.minutes(20))) struct `What the disk still knows` {
+@Suite(.timeLimit(.minutes(60))) struct `What the disk still knows` {
     private let directory = NSTemporaryDirectory() + "waypost-past-\(UUID().uuidString)"
 
     private func report(_ number: Int, of sender: String? = nil, detail: String = "it broke") -> FailureReport

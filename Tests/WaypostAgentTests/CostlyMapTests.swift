@@ -9,7 +9,7 @@ import WaypostMessages
 @testable import WaypostFleet
 
 /// Maps whose redirects take one URL all together: they may cost a moment, and no more.
-@Suite(.serialized, .timeLimit(.minutes(20))) struct `Costly maps` {
+@Suite(.serialized, .timeLimit(.minutes(60))) struct `Costly maps` {
     private static let map = "waypost/v1/k1/map"
 
     /// Each origin another pattern, and all of them take one URL; nothing of it is wrong.

@@ -8,7 +8,7 @@ import WaypostMessages
 @testable import WaypostAgent
 
 /// What was only counted when the agent is told to stop was lost with the process.
-@Suite(.timeLimit(.minutes(20))) struct `Counts over a stop` {
+@Suite(.timeLimit(.minutes(60))) struct `Counts over a stop` {
     private func restarted(_ harness: AgentHarness) async throws -> AgentHarness {
         try await harness.close()
         return try await AgentHarness(directory: harness.agent.configuration.stateDirectory)

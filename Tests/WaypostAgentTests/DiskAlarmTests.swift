@@ -7,7 +7,7 @@ import WaypostMessages
 
 @testable import WaypostAgent
 
-@Suite(.timeLimit(.minutes(20))) struct `The report that nothing can be stored` {
+@Suite(.timeLimit(.minutes(60))) struct `The report that nothing can be stored` {
     @Test func `leaves with each CONNECT until one has been answered, and is always the same`() async throws {
         let harness = try await AgentHarness(isOnline: false)
         func sentWithConnect() -> [[UInt8]] {

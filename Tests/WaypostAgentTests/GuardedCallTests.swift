@@ -7,7 +7,7 @@ import WaypostMessages
 @testable import WaypostAgent
 
 /// A call over the broker meets the hooks of the program, and its method may ask who sent it.
-@Suite(.timeLimit(.minutes(20))) struct `A call of a backend` {
+@Suite(.timeLimit(.minutes(60))) struct `A call of a backend` {
     /// What the hook and the method saw.
     private final class Witness: Sendable {
         let store = Guarded<Store?>(nil)

@@ -9,7 +9,7 @@ import Waypost
 @testable import WaypostAgent
 @testable import WaypostMessages
 
-@Suite(.timeLimit(.minutes(20))) struct `Checks of health` {
+@Suite(.timeLimit(.minutes(60))) struct `Checks of health` {
     private static let refusal = DisconnectReason.Cause.refused(.notAuthorized, detail: "wrong password")
 
     private func check(_ name: String, of harness: AgentHarness) throws -> HealthCheck {
@@ -130,7 +130,7 @@ import Waypost
     }
 }
 
-@Suite(.timeLimit(.minutes(20))) struct `The reason that a state carries` {
+@Suite(.timeLimit(.minutes(60))) struct `The reason that a state carries` {
     private func state(of message: MQTTMessage?) throws -> AgentState {
         try AgentState(JSONValue(parsing: try #require(message).payload))
     }

@@ -6,7 +6,7 @@ import Waypost
 @testable import WaypostFleet
 @testable import WaypostMessages
 
-@Suite(.timeLimit(.minutes(20))) struct `Maps of the past` {
+@Suite(.timeLimit(.minutes(60))) struct `Maps of the past` {
     private let directory = NSTemporaryDirectory() + "waypost-history-\(UUID().uuidString)"
     private static let map = "waypost/v1/k1/map"
 

@@ -7,7 +7,7 @@ import Waypost
 @testable import WaypostAgent
 @testable import WaypostMessages
 
-@Suite(.timeLimit(.minutes(20))) struct `What is in force` {
+@Suite(.timeLimit(.minutes(60))) struct `What is in force` {
     private static let map = "waypost/v1/k1/map"
 
     private func router() throws -> Router {

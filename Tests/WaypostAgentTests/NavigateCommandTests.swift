@@ -6,7 +6,7 @@ import WaypostMessages
 
 @testable import WaypostAgent
 
-@Suite(.timeLimit(.minutes(20))) struct `A command that navigates` {
+@Suite(.timeLimit(.minutes(60))) struct `A command that navigates` {
     private func harness(_ stack: NavigationStack?) async throws -> AgentHarness {
         let router = Router()
         for name in ["a", "b"] {

@@ -7,7 +7,7 @@ import Waypost
 @testable import WaypostMessages
 
 /// What somebody removes or overwrites of what the broker keeps of an agent, the agent publishes again.
-@Suite(.timeLimit(.minutes(20)))
+@Suite(.timeLimit(.minutes(60)))
 struct OwnDocumentTests {
     static let documents = Topics.standard.documents(of: "k1").filter { !$0.hasSuffix("/navigation") }
 

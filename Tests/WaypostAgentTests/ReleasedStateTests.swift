@@ -6,7 +6,7 @@ import Waypost
 @testable import WaypostMessages
 
 /// Whoever brings a device up to date keeps what is on it.
-@Suite(.timeLimit(.minutes(20))) struct `Released state files` {
+@Suite(.timeLimit(.minutes(60))) struct `Released state files` {
     private let directory = NSTemporaryDirectory() + "waypost-released-\(UUID().uuidString)"
 
     @Test(.enabled(if: ProcessInfo.processInfo.environment["WAYPOST_WRITE_STATE"] != nil))

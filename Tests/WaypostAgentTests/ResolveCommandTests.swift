@@ -6,7 +6,7 @@ import Waypost
 @testable import WaypostAgent
 @testable import WaypostMessages
 
-@Suite(.timeLimit(.minutes(20))) struct `Asking where URLs lead` {
+@Suite(.timeLimit(.minutes(60))) struct `Asking where URLs lead` {
     private func router() throws -> Router {
         let router = Router()
         try router.register("app://a", name: "A") { _ in .opened() }

@@ -116,7 +116,7 @@ struct SelfTestTests {
     }
 }
 
-@Suite(.timeLimit(.minutes(20)))
+@Suite(.timeLimit(.minutes(60)))
 struct AgentLinkTests {
     private static let commands = "waypost/v1/k1/cmd/+"
 

@@ -8,7 +8,7 @@ import Waypost
 @testable import WaypostMessages
 
 /// A broker behind a slow connection: it acknowledges one message after the other, in the order in which they were sent.
-@Suite(.timeLimit(.minutes(20))) struct `A slow link` {
+@Suite(.timeLimit(.minutes(60))) struct `A slow link` {
     // All sixty were under way at once, and the ping's answer behind them: over 1 MB/s it came after 54 s.
     @Test(arguments: [256 * 1024 * 1024, 2 * 1024 * 1024])
     func `a sender with large results keeps no other waiting`(memoryBytes: Int) async throws {

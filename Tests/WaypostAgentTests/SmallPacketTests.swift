@@ -7,7 +7,7 @@ import Waypost
 @testable import WaypostMessages
 
 /// A broker that takes small packets only: what grows is cut to it, and nothing old stays as the truth.
-@Suite(.timeLimit(.minutes(20))) struct `Small packets` {
+@Suite(.timeLimit(.minutes(60))) struct `Small packets` {
     /// A broker that takes no larger payload, and says so.
     private func connect(_ harness: AgentHarness, _ limit: Int) {
         harness.link.answer { $0.payload.count > limit ? .rejected(.tooLarge) : .acknowledged }

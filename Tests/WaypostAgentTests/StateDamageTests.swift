@@ -8,7 +8,7 @@ import WaypostMessages
 @testable import WaypostAgent
 
 /// Every damage of the files, and every promise: a start keeps all of them, or it is refused with a sentence.
-@Suite(.aFewAtATime, .timeLimit(.minutes(20)))
+@Suite(.aFewAtATime, .timeLimit(.minutes(60)))
 struct `A state directory of which something is damaged or lost` {
     private static let file = Store.fileName
     private static let log = "\(Store.fileName)-wal"

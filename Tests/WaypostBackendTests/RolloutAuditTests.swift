@@ -7,7 +7,7 @@ import WaypostMessages
 @testable import WaypostBackend
 
 /// The end of the audit: what is missing there, what does not belong there, and what could not be kept.
-@Suite(.timeLimit(.minutes(20)))
+@Suite(.timeLimit(.minutes(60)))
 struct RolloutAuditTests {
     /// A roll-out that was taken back: start, stage, take-back, taken-back.
     private func over() throws -> RolloutScene {

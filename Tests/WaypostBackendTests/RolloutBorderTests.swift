@@ -6,7 +6,7 @@ import WaypostMessages
 @testable import WaypostBackend
 
 /// How long a controller waits, and what it says meanwhile: in simulated time.
-@Suite(.timeLimit(.minutes(20))) struct RolloutBorderTests {
+@Suite(.timeLimit(.minutes(60))) struct RolloutBorderTests {
     private func scene(_ change: (inout RolloutScene) -> Void = { _ in }) throws -> RolloutScene {
         var scene = try RolloutScene(5)
         (scene.options.limit, scene.options.dwells) = (nil, [.seconds(600)])

@@ -8,7 +8,7 @@ import WaypostMessages
 @testable import WaypostFleet
 
 /// What each gate does, alone and beside others, in simulated time: a stage of five of twenty agents.
-@Suite(.timeLimit(.minutes(20)))
+@Suite(.timeLimit(.minutes(60)))
 struct RolloutBreachTests {
     /// Five of twenty agents have had the candidate for some seconds, and nothing happens by itself.
     private func scene(_ count: Int = 20, _ change: (inout RolloutScene) -> Void = { _ in }) throws

@@ -9,7 +9,7 @@ import WaypostMessages
 @testable import WaypostFleet
 
 /// What may come between the beginning and the end of a roll-out.
-@Suite(.timeLimit(.minutes(20)))
+@Suite(.timeLimit(.minutes(60)))
 struct RolloutCaseTests {
     /// A roll-out in its third stage, of 10 %.
     private func scene(_ count: Int = 100, _ change: (inout RolloutScene) -> Void = { _ in }) throws

@@ -9,7 +9,7 @@ import WaypostMessages
 @testable import WaypostFleet
 
 /// Whole roll-outs in simulated time.
-@Suite(.timeLimit(.minutes(30)))
+@Suite(.timeLimit(.minutes(60)))
 struct RolloutDirectorTests {
     @Test(arguments: [Duration.seconds(Int64.max), .seconds(Int64.min), .zero])
     func `a time of any length is one that agents read, and none overflows`(_ time: Duration) {

@@ -8,7 +8,7 @@ import WaypostMessages
 @testable import WaypostFleet
 
 /// One agent of twenty says what is not so: it stops a roll-out at most.
-@Suite(.timeLimit(.minutes(20)))
+@Suite(.timeLimit(.minutes(60)))
 struct RolloutLiarTests {
     /// What it says, each second anew.
     enum Lie: String, CaseIterable, Sendable {

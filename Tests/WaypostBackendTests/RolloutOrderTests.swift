@@ -9,7 +9,7 @@ import WaypostMessages
 @testable import WaypostFleet
 
 /// Who may give orders, in which order, and what becomes of documents that somebody else writes.
-@Suite(.timeLimit(.minutes(20)))
+@Suite(.timeLimit(.minutes(60)))
 struct RolloutOrderTests {
     private func running(_ count: Int = 20) throws -> RolloutScene {
         var scene = try RolloutScene(count)

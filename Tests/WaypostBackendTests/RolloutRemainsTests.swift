@@ -9,7 +9,7 @@ import WaypostMessages
 
 /// What is left of the roll-out before says nothing of the next one; who is excluded takes no part; and what a newer peer
 /// says is shown.
-@Suite(.timeLimit(.minutes(20)))
+@Suite(.timeLimit(.minutes(60)))
 struct RolloutRemainsTests {
     /// Where something of the one before could be left.
     enum Left: String, CaseIterable, Sendable {

@@ -17,7 +17,7 @@ import WaypostMessages
 /// | what is near its limit is shown so | each `found` of `RolloutGates` | `a gate breaks at its limit …` |
 /// | bad evidence is none for going on | `RolloutGates.areConclusive` | `what breaks a gate … goes no further` |
 /// | a stage that adds nobody is not there | `RolloutStages`, for the plan and for the run | `each stage adds an agent …` |
-@Suite(.timeLimit(.minutes(20)))
+@Suite(.timeLimit(.minutes(60)))
 struct RolloutTableTests {
     static let counts = [1, 2, 3, 5, 20]
 

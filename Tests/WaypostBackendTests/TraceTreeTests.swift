@@ -11,7 +11,7 @@ import WaypostAgent
 import WaypostBackend
 
 /// The spans of a command, with a tracer in memory on both sides of a real broker.
-@Suite(.timeLimit(.minutes(20)))
+@Suite(.timeLimit(.minutes(60)))
 struct TraceTreeTests {
     /// An agent of the test's process, until it is stopped.
     private struct Running {

@@ -7,7 +7,7 @@ import WaypostTesting
 import WaypostTools
 
 /// `HardClient.swift` is what `waypost generate swift` writes for the contract with hard names; it compiles, and here it opens.
-@Suite(.timeLimit(.minutes(20)))
+@Suite(.timeLimit(.minutes(60)))
 struct HardClientTests {
     private static let folder = URL(filePath: #filePath).deletingLastPathComponent()
 

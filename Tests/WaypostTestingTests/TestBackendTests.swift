@@ -5,7 +5,7 @@ import WaypostBackend
 import WaypostTesting
 
 /// A backend's tests can rely on it: what works there works here, and what goes wrong there goes wrong here.
-@Suite(.timeLimit(.minutes(20)))
+@Suite(.timeLimit(.minutes(60)))
 struct `A backend in memory` {
     private actor Volume {
         var percent = 50

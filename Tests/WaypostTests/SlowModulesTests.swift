@@ -5,7 +5,7 @@ import Threading
 @testable import Waypost
 @testable import WaypostTools
 
-@Suite(.patient, .timeLimit(.minutes(20))) struct `Modules that are slow` {
+@Suite(.patient, .timeLimit(.minutes(60))) struct `Modules that are slow` {
     typealias Module = `Set up modules`.Module
     typealias Gate = `Set up modules`.Gate
     typealias Log = `Set up modules`.Log
@@ -348,7 +348,7 @@ import Threading
     }
 }
 
-@Suite(.patient, .timeLimit(.minutes(20))) struct `Services of modules` {
+@Suite(.patient, .timeLimit(.minutes(60))) struct `Services of modules` {
     typealias Gate = `Set up modules`.Gate
     typealias Log = `Set up modules`.Log
     typealias Broken = `Set up modules`.Broken

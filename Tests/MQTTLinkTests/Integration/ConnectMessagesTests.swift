@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// What a delegate sends with the CONNECT.
-@Suite(.aFewAtATime, .timeLimit(.minutes(20))) struct ConnectMessagesTests {
+@Suite(.aFewAtATime, .timeLimit(.minutes(60))) struct ConnectMessagesTests {
     /// Can store nothing, and says so with each CONNECT.
     private final class Refusing: MQTTLinkDelegate {
         private let connects = Mutex(0)

@@ -2,7 +2,7 @@ import MQTTLink
 import TestSupport
 import Testing
 
-@Suite(.aFewAtATime, .timeLimit(.minutes(20)))
+@Suite(.aFewAtATime, .timeLimit(.minutes(60)))
 struct MessageTests {
     private static let properties = MQTTProperties(
         responseTopic: "reply/ops", correlationData: [0, 1, 255], messageExpiry: 600,

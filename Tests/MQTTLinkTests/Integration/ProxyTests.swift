@@ -4,7 +4,7 @@ import Testing
 @testable import MQTTLink
 
 /// Brokers behind a SOCKS5 proxy.
-@Suite(.aFewAtATime, .timeLimit(.minutes(20)))
+@Suite(.aFewAtATime, .timeLimit(.minutes(60)))
 struct ProxyTests {
     private func configuration(
         _ broker: String, _ proxy: String, _ change: (inout MQTTLinkConfiguration) -> Void = { _ in }

@@ -3,7 +3,7 @@ import Synchronization
 import TestSupport
 import Testing
 
-@Suite(.aFewAtATime, .timeLimit(.minutes(20)))
+@Suite(.aFewAtATime, .timeLimit(.minutes(60)))
 struct ReconnectTests {
     private static let persistent = [
         "allow_anonymous true", "persistence true", "persistence_location @dir/",

@@ -2,7 +2,7 @@ import MQTTLink
 import TestSupport
 import Testing
 
-@Suite(.aFewAtATime, .timeLimit(.minutes(20)))
+@Suite(.aFewAtATime, .timeLimit(.minutes(60)))
 struct RoundTripTests {
     @Test(arguments: [MQTTLinkConfiguration.ProtocolVersion.v5, .v311])
     func `what is published arrives, and the publisher gets a receipt`(

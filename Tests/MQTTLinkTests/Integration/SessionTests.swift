@@ -2,7 +2,7 @@ import MQTTLink
 import TestSupport
 import Testing
 
-@Suite(.aFewAtATime, .timeLimit(.minutes(20)))
+@Suite(.aFewAtATime, .timeLimit(.minutes(60)))
 struct SessionTests {
     @Test func `a session subscribes, publishes, listens and leaves`() async throws {
         let broker = try await TestBroker.start()

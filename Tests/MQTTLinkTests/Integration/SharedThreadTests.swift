@@ -6,7 +6,7 @@ import Testing
 @testable import MQTTLink
 
 /// Many links on one thread.
-@Suite(.aFewAtATime, .timeLimit(.minutes(20)))
+@Suite(.aFewAtATime, .timeLimit(.minutes(60)))
 struct SharedThreadTests {
     private func link(
         _ number: Int, at broker: TestBroker, on thread: LinkThread

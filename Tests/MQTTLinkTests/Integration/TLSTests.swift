@@ -3,7 +3,7 @@ import MQTTLink
 import TestSupport
 import Testing
 
-@Suite(.aFewAtATime, .timeLimit(.minutes(20)))
+@Suite(.aFewAtATime, .timeLimit(.minutes(60)))
 struct TLSTests {
     /// A broker with one of the test's certificates, and what a client needs to trust it.
     private func withTLS(

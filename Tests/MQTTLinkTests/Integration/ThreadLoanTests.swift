@@ -6,7 +6,7 @@ import Threading
 
 @testable import MQTTLink
 
-@Suite(.aFewAtATime, .timeLimit(.minutes(20))) struct `The thread that a link lends` {
+@Suite(.aFewAtATime, .timeLimit(.minutes(60))) struct `The thread that a link lends` {
     private final class Gate: Sendable {
         let opens = DispatchSemaphore(value: 0)
         let isTaken = Atomic(false)

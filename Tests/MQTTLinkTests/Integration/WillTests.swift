@@ -3,7 +3,7 @@ import Testing
 
 @testable import MQTTLink
 
-@Suite(.aFewAtATime, .timeLimit(.minutes(20)))
+@Suite(.aFewAtATime, .timeLimit(.minutes(60)))
 struct WillTests {
     private func recorder(_ text: String) -> LinkRecorder {
         LinkRecorder(will: { _ in MQTTMessage("state", text, retain: true) })

@@ -4,7 +4,7 @@ import Synchronization
 import TestSupport
 import Testing
 
-@Suite(.timeLimit(.minutes(20)))
+@Suite(.timeLimit(.minutes(60)))
 struct BrokenTrafficTests {
     @Test func `a goodbye of the broker is reported with its name, and the link comes back`() async throws {
         let broker = try FakeBroker { connection in

@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// Lists of brokers of which some do not do what they should.
-@Suite(.aFewAtATime, .timeLimit(.minutes(20)))
+@Suite(.aFewAtATime, .timeLimit(.minutes(60)))
 struct BrokerListTests {
     private func configuration(
         _ urls: [String], subscriptions: [Subscription] = [Subscription("a")],

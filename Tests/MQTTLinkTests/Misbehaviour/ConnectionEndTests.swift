@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// Every way in which an attempt ends, without and with TLS, at the beginning of the list and further on.
-@Suite(.aFewAtATime, .timeLimit(.minutes(20)))
+@Suite(.aFewAtATime, .timeLimit(.minutes(60)))
 struct ConnectionEndTests {
     /// More than any attempt takes, and what a loop that does not sleep does in a few milliseconds.
     private static let mostTurns = 200

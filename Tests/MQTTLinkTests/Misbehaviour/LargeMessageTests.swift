@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// Messages beyond the limit, from brokers that send them all the same.
-@Suite(.aFewAtATime, .timeLimit(.minutes(20)))
+@Suite(.aFewAtATime, .timeLimit(.minutes(60)))
 struct LargeMessageTests {
     /// How a broker is reached and spoken to.
     struct Setting: Sendable, CustomTestStringConvertible {
@@ -279,7 +279,7 @@ struct LargeMessageTests {
 }
 
 /// What a process holds of memory of its own, in KiB; in a process of its own, where nothing else comes and goes.
-@Suite(.oneProcessAtATime, .timeLimit(.minutes(20)))
+@Suite(.oneProcessAtATime, .timeLimit(.minutes(60)))
 struct MemoryTests {
     private static func memory() throws -> Int {
         let status = try String(contentsOfFile: "/proc/self/status", encoding: .utf8)

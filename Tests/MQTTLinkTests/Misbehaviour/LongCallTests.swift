@@ -5,7 +5,7 @@ import Testing
 import Threading
 
 /// A delegate whose disk hangs for longer than a keepalive.
-@Suite(.aFewAtATime, .timeLimit(.minutes(20)))
+@Suite(.aFewAtATime, .timeLimit(.minutes(60)))
 struct LongCallTests {
     enum Call: Sendable, CaseIterable { case received, willAcknowledge }
 

@@ -4,7 +4,7 @@ import Testing
 @testable import MQTTLink
 
 /// A broker that takes a message and loses its PUBACK.
-@Suite(.timeLimit(.minutes(20)))
+@Suite(.timeLimit(.minutes(60)))
 struct LostAcknowledgementTests {
     /// Acknowledges all but the messages on `lost`, and those too from the second connection on.
     private func broker() throws -> FakeBroker {

@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// A broker that says goodbye as soon as it has accepted, hundreds of times.
-@Suite(.oneProcessAtATime, .timeLimit(.minutes(20)))
+@Suite(.oneProcessAtATime, .timeLimit(.minutes(60)))
 struct ManyReconnectsTests {
     /// What a process holds on to.
     private struct Holdings {

@@ -2,7 +2,7 @@ import MQTTLink
 import TestSupport
 import Testing
 
-@Suite(.timeLimit(.minutes(20)))
+@Suite(.timeLimit(.minutes(60)))
 struct RefusedPublishTests {
     /// A message whose PUBLISH has that many bytes on MQTT 5.
     private func message(ofSize size: Int, qos: QoS, properties: MQTTProperties) -> MQTTMessage {

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// What goes over the wire when a connection ended before a PUBACK; the wire protocol's page says it, too.
-@Suite(.timeLimit(.minutes(20)))
+@Suite(.timeLimit(.minutes(60)))
 struct ResentPublishTests {
     @Test(arguments: [MQTTLinkConfiguration.ProtocolVersion.v5, .v311])
     func `what is sent again in a resumed session is a new packet, in order, and only what the caller sends`(

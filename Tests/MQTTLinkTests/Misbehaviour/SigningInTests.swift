@@ -3,7 +3,7 @@ import Synchronization
 import TestSupport
 import Testing
 
-@Suite(.timeLimit(.minutes(20)))
+@Suite(.timeLimit(.minutes(60)))
 struct SigningInTests {
     @Test(arguments: [UInt8(0x88), 0x89, 0x87])
     func `a refusal is reported with its name, and it is tried again`(code: UInt8) async throws {

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// A stop ends in its time, wherever a broker has left the link waiting.
-@Suite(.aFewAtATime, .timeLimit(.minutes(20)))
+@Suite(.aFewAtATime, .timeLimit(.minutes(60)))
 struct StopTests {
     enum Wait: String, Sendable, CaseIterable {
         case tcp, tls, connack, suback, puback, nextTry

@@ -2,7 +2,7 @@ import Testing
 
 @testable import MQTTLink
 
-@Suite(.timeLimit(.minutes(20)))
+@Suite(.timeLimit(.minutes(60)))
 struct MessageQueueTests {
     private func messages(_ numbers: Range<Int>, bytes: Int = 1) -> [MQTTMessage] {
         numbers.map {

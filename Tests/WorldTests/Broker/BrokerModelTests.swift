@@ -4,7 +4,7 @@ import Testing
 @testable import World
 
 /// The broker of the world, held against a real mosquitto.
-@Suite(.aFewAtATime, .timeLimit(.minutes(20)))
+@Suite(.aFewAtATime, .timeLimit(.minutes(60)))
 struct BrokerModelTests {
     private func withScript(
         _ traits: BrokerModel.Traits = BrokerScript.traits(), seed: UInt64 = 0, _ lines: [String] = [],

@@ -4,7 +4,7 @@ import Testing
 @testable import WaypostAgent
 
 /// The store on a disk that dies: SQLite's own code, over what it may expect of a disk and no more.
-@Suite(.aFewAtATime, .timeLimit(.minutes(20)))
+@Suite(.aFewAtATime, .timeLimit(.minutes(60)))
 struct DiskTests {
     @Test(arguments: 1...12 as ClosedRange<UInt64>)
     func `what was committed is there after each loss of power`(seed: UInt64) throws {

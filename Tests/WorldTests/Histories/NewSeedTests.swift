@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// What the world has found once, and what it finds now.
-@Suite(.aFewAtATime, .timeLimit(.minutes(20)))
+@Suite(.aFewAtATime, .timeLimit(.minutes(60)))
 struct NewSeedTests {
     @Test func `what broke a law once does not break it again`() async throws {
         let file = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// What makes a finding of the world worth something: it can be had again.
-@Suite(.aFewAtATime, .timeLimit(.minutes(20)))
+@Suite(.aFewAtATime, .timeLimit(.minutes(60)))
 struct SameSeedTests {
     /// What one history came to: its digest, and how many steps and turns it had.
     private func history(_ kind: String, _ seed: UInt64, with variables: [String] = []) async throws -> String
