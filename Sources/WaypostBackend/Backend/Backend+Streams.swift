@@ -77,7 +77,7 @@ extension Backend {
     ///     }
     ///
     /// - Parameter entry: Takes each line and notice, in order; false when it wants no more. What comes waits for it, up to
-    ///   32 MiB; what is dropped beyond is told of.
+    ///   32 MiB; how many messages were dropped beyond that is a notice.
     /// - Throws: ``BackendError``; of kind `noBroker` when there is none at first, of kind `unknownReceiver` when it ends
     ///   with the past and no such agent is known.
     public func followLog(
