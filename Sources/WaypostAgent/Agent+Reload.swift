@@ -33,6 +33,8 @@ extension Agent {
         var link: (any MessageLink)?
         /// The settings in force.
         private(set) var configuration: AgentConfiguration
+        /// Its limits, as health has them.
+        private(set) var limits: [String: JSONValue]
         /// How much did not fit into the published lists, by what they are of.
         var missing: [String: Int] = [:]
         private let disk: any CertificateDisk
@@ -40,6 +42,7 @@ extension Agent {
 
         init(_ configuration: AgentConfiguration, on disk: any CertificateDisk) {
             (self.configuration, self.disk) = (configuration, disk)
+            limits = configuration.limitsDocument
             files = Self.marks(configuration.link.tls, on: disk)
         }
 
@@ -51,6 +54,7 @@ extension Agent {
                 before.link.credentials != new.link.credentials || before.link.tls != new.link.tls
                 || files != marks
             configuration = before.changed(to: new)
+            limits = configuration.limitsDocument
             files = marks
             return mustRenew ? link : nil
         }

@@ -177,7 +177,7 @@ extension Agent {
         health.log = events.levelDocument
         health.map = MapSummary(events.redaction.masked(maps.applied))
         health.opens = routeCounters.json.map { events.redaction.masked($0) }
-        health.limits = reloadable.withLock(\.configuration).limitsDocument
+        health.limits = reloadable.withLock(\.limits)
         // The broker's own limit may be lower.
         let asked = configuration.link.sessionExpiry
         if let granted = link.connection?.features.sessionExpiry, granted < asked {

@@ -2,6 +2,7 @@ import MQTTLink
 import TestSupport
 import Testing
 import Threading
+import Waypost
 import WaypostMessages
 
 @testable import WaypostBackend
@@ -72,6 +73,54 @@ import WaypostMessages
                 #expect(try await session.readAsMuch(within: .seconds(30)) { _ in } == .whole)
             }
         }
+    }
+}
+
+@Suite struct `The past that agents have` {
+    @Test func `is read for a limited time where one sends page after page for ever`() async throws {
+        let broker = try await TestBroker.start()
+        defer { broker.end() }
+        let settings = try BackendConfiguration(broker: broker.url, name: "ops")
+        let topics = settings.topics
+        let agents = ["quick", "slow"]
+        let answering = Task {
+            let filters = agents.map { topics.command(to: .agent($0), from: "+") }
+            try await BackendSession.with(settings, required: filters) { session in
+                for agent in agents {
+                    let state = #"{"state":"online","epoch":1,"boot":"b","why":"birth"}"#
+                    try await session.publish(
+                        MQTTMessage(topic: topics.state(of: agent), payload: Array(state.utf8), retain: true))
+                }
+                var sequence: Int64 = 20_000
+                while case .message(let message) = try await session.next() {
+                    guard let id = message.json?["id"]?.stringValue else { continue }
+                    let isSlow = message.topic.contains("/slow/")
+                    sequence -= 1
+                    let next: JSONValue = isSlow ? ["boot": "b", "seq": .int(sequence)] : .null
+                    let page: JSONValue = ["boot": "b", "events": [], "next": next]
+                    try await session.publish(
+                        .json(
+                            topics.reply(of: isSlow ? "slow" : "quick", to: "ops"),
+                            Reply(id: id, code: .ok, result: page, at: 0).encoded()))
+                }
+            }
+        }
+        defer { answering.cancel() }
+
+        var replay = ReplayCollector(agents: agents, sender: "ops", topics: topics)
+        let filters = agents.map { topics.reply(of: $0, to: "ops") }
+        try await BackendSession.with(settings, required: filters + [topics.state(of: "+")]) { session in
+            var online = 0
+            while online < 2, case .message = try await session.next() { online += 1 }
+            try await session.read(&replay, first: .seconds(600), longest: .milliseconds(500)) { _ in }
+        }
+        let gaps = replay.gaps
+        #expect(
+            gaps.count == 1
+                && gaps.first?.hasPrefix(
+                    "what slow has was not all read within 500 ms; its events before seq ")
+                    == true,
+            "\(gaps)")
     }
 }
 

@@ -1,3 +1,4 @@
+import MQTTLink
 import Testing
 import WaypostMessages
 
@@ -46,5 +47,59 @@ import WaypostMessages
 
     @Test func `what one lacks that others have is missing`() {
         #expect(began(states: 1...3).missing == [topics.health(of: "k2"), topics.health(of: "k3")])
+    }
+}
+
+/// When a broker has sent all that it keeps, in times of milliseconds since the reading began.
+@Suite struct RetainedSilenceTests {
+    private let start = ContinuousClock.now
+    private var silence: RetainedSilence
+
+    init() { silence = RetainedSilence(within: .seconds(30), until: start + .seconds(120), at: start) }
+
+    private func at(_ time: Int) -> ContinuousClock.Instant { start + .milliseconds(time) }
+
+    private mutating func saw(_ topic: String, at time: Int, isRetained: Bool = true) {
+        silence.saw(MQTTMessage(topic: topic, payload: [], retain: isRetained), at: at(time))
+    }
+
+    @Test mutating func `it is all when nothing new came for a round trip behind the answer, or 200 ms`() {
+        saw("a", at: 50)
+        let isAsked = silence.asksAgain(behindAnswerAfter: .milliseconds(100), at: at(100))
+        #expect(!isAsked)
+        #expect(silence.verdict(at: at(100)) == .open(until: at(250)))
+        saw("b", at: 200)
+        #expect(silence.verdict(at: at(399)) == .open(until: at(400)))
+        #expect(silence.verdict(at: at(400)) == .whole)
+    }
+
+    @Test mutating func `what comes again and what is not kept is nothing new`() {
+        saw("a", at: 50)
+        saw("a", at: 200)
+        saw("b", at: 200, isRetained: false)
+        _ = silence.asksAgain(behindAnswerAfter: .milliseconds(10), at: at(60))
+        #expect(silence.verdict(at: at(250)) == .whole)
+    }
+
+    @Test
+    mutating func `a late answer is no measure: the broker is asked once more, and three times as long`() {
+        saw("a", at: 28_000)
+        let isAsked = silence.asksAgain(behindAnswerAfter: .seconds(28), at: at(28_000))
+        #expect(isAsked)
+        #expect(silence.verdict(at: at(60_000)) == .open(until: at(112_000)))
+        let isAskedAgain = silence.asksAgain(behindAnswerAfter: .seconds(5), at: at(33_000))
+        #expect(!isAskedAgain)
+        #expect(silence.verdict(at: at(33_000)) == .whole)
+    }
+
+    @Test func `a broker that sends nothing and answers nothing is late after the limit`() {
+        #expect(silence.verdict(at: at(29_999)) == .open(until: at(30_000)))
+        #expect(silence.verdict(at: at(30_000)) == .late)
+    }
+
+    @Test mutating func `one that sends new things all the time has four limits and no more`() {
+        for time in stride(from: 0, through: 110_000, by: 10_000) { saw("\(time)", at: time) }
+        #expect(silence.verdict(at: at(119_999)) == .open(until: at(120_000)))
+        #expect(silence.verdict(at: at(120_000)) == .late)
     }
 }

@@ -24,10 +24,14 @@ final class HealthHistory: Sendable {
         state.withLock { state in
             checks.map { check in
                 var check = check
-                var entry = state.entries[check.name] ?? Entry(state: check.state, since: now)
-                if entry.state != check.state { (entry.state, entry.since) = (check.state, now) }
-                state.entries[check.name] = entry
-                check.since = check.since ?? entry.since
+                let known = state.entries[check.name]
+                if let known, known.state == check.state {
+                    check.since = check.since ?? known.since
+                } else {
+                    state.entries[check.name] = Entry(
+                        state: check.state, since: now, logged: known?.logged ?? .ok)
+                    check.since = check.since ?? now
+                }
                 return check
             }
         }
@@ -35,8 +39,13 @@ final class HealthHistory: Sendable {
 
     /// Whether a check is other than it was published; from now on these are what was published.
     func takeNews(_ checks: [HealthCheck]) -> Bool {
-        let now = Dictionary(checks.map { ($0.name, $0.state) }) { first, _ in first }
-        return state.withLock { state in
+        state.withLock { state in
+            // Most of the time it is as it was.
+            guard
+                state.published.count != checks.count
+                    || checks.contains(where: { state.published[$0.name] != $0.state })
+            else { return false }
+            let now = Dictionary(checks.map { ($0.name, $0.state) }) { first, _ in first }
             defer { state.published = now }
             return state.published != now
         }

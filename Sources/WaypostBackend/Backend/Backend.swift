@@ -2,6 +2,8 @@ import MQTTLink
 public import ServiceLifecycle
 import Threading
 import Tracing
+// What this library says of agents, maps and roll-outs are values of it: who imports this one has them.
+@_exported public import WaypostFleet
 import WaypostMessages
 import WaypostSpans
 

@@ -51,7 +51,7 @@ extension BackendSession {
                 // Its health, which comes after this, may say that it came back.
                 isLookedAt = true
                 _ = try await fence()
-                alarms.append(alarm(after: Self.graceOfRetained))
+                alarms.append(alarm(after: RetainedSilence.grace))
             }
             if case .message(let message) = try await next() {
                 take(message)

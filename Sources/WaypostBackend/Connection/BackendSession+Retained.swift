@@ -31,9 +31,6 @@ package enum RetainedReading: Hashable, Sendable {
 }
 
 extension BackendSession {
-    /// Brokers that send what they retain in the background need a moment more than the round trip.
-    static let graceOfRetained = Duration.milliseconds(200)
-
     /// Reads all that the broker retains for the subscriptions, for who concludes something from what is not there.
     ///
     /// - Parameter filters: As in ``readAsMuch(of:within:_:)``.
@@ -50,8 +47,8 @@ extension BackendSession {
     ///
     /// - Parameter filters: Subscribed to before, and read meanwhile: what the broker keeps of ten thousand agents is not to
     ///   wait here until the last of these is answered. It may refuse them.
-    /// - Parameter limit: How long the first answer may take; after a late one, three times as long as that one took is
-    ///   added for the second, so that all of it ends within four limits.
+    /// - Parameter limit: How long the broker may send nothing new; all of it, which may be large or come over a slow link,
+    ///   has four times as long. A late answer is waited for twice, the second time three times as long as the first took.
     /// - Returns: whether it was all.
     package func readAsMuch(
         of filters: [String] = [], within limit: Duration, _ saw: (MQTTMessage) -> Void
@@ -63,15 +60,19 @@ extension BackendSession {
             saw(message)
         }
         try await subscribe(to: filters, reading: note)
-        let end = MonotonicTime.instant + limit
-        guard try await readKept(until: end, note) else { return .late(limit) }
+        let start = MonotonicTime.instant
+        let end = start + limit * 4
+        func late() -> RetainedReading {
+            .late(max(limit, .seconds((MonotonicTime.instant - start).components.seconds)))
+        }
+        guard try await readKept(within: limit, until: end, note) else { return late() }
         if names.mayBeMore {
             var (before, rounds) = (names.nextRound(), 0)
             while !before.isEmpty {
                 guard rounds < Self.maximumRounds else { return .droppedByBroker }
                 rounds += 1
                 let isAnswered = try await sendsAgain(topics.state(of: "+"), and: names.last)
-                guard try await readKept(until: end, note) else { return .late(limit) }
+                guard try await readKept(within: limit, until: end, note) else { return late() }
                 let hasLast = names.hasLast
                 let states = names.nextRound()
                 // The end was not dropped, and within it not twice the same.
@@ -80,7 +81,7 @@ extension BackendSession {
             }
             let missing = names.missing
             for start in stride(from: 0, to: missing.count, by: RetainedNames.fewest) {
-                guard MonotonicTime.instant < end else { return .late(limit) }
+                guard MonotonicTime.instant < end else { return late() }
                 try await ask(for: missing[start..<min(start + RetainedNames.fewest, missing.count)])
                 guard try await readUpToFence(note) else { return .droppedByBroker }
             }
@@ -91,9 +92,9 @@ extension BackendSession {
     private static let maximumRounds = 5
 
     private func readKept(
-        until limit: ContinuousClock.Instant, _ saw: (MQTTMessage) -> Void
+        within limit: Duration, until last: ContinuousClock.Instant, _ saw: (MQTTMessage) -> Void
     ) async throws -> Bool {
-        var end = limit
+        var silence = RetainedSilence(within: limit, until: last, at: MonotonicTime.instant)
         let roundTrip = Guarded<Duration?>(nil)
         // Behind the answer, so that it is known when the alarm is read.
         func ask() -> Alarm {
@@ -103,44 +104,30 @@ extension BackendSession {
                 return true
             }
         }
-        var (fence, isSecond) = (ask(), false)
-        var alarm = self.alarm(after: end - MonotonicTime.instant)
+        var (fence, alarm) = (ask(), self.alarm(after: limit))
         defer {
             fence.cancel()
             alarm.cancel()
         }
-        // By their hashes: ten thousand agents have fifty thousand.
-        var topics: Set<Int> = []
-        var newest = MonotonicTime.instant
         while true {
             switch try await next() {
             case .message(let message):
-                // What is not retained is news, and what comes again was sent for another call over the same connection: both
-                // may go on for ever.
-                if message.retain, topics.insert(message.topic.hashValue).inserted {
-                    newest = MonotonicTime.instant
-                }
+                silence.saw(message, at: MonotonicTime.instant)
                 saw(message)
             case .alarm:
-                if let time = roundTrip.withLock(\.self) {
-                    let silence = MonotonicTime.instant - newest
-                    let needed = max(time, Self.graceOfRetained)
-                    if silence >= needed { return true }
-                    if time > Self.graceOfRetained, !isSecond {
-                        // It came behind all that a large fleet has said, and took as long: the next one says how long a
-                        // round trip is.
-                        roundTrip.withLock { $0 = nil }
-                        (fence, isSecond) = (ask(), true)
-                        // Who answers late may do so again, and its silence is to be as long.
-                        end = max(end, MonotonicTime.instant + time * 3)
-                        alarm.cancel()
-                        alarm = self.alarm(after: end - MonotonicTime.instant)
-                    } else {
-                        alarm.cancel()
-                        alarm = self.alarm(after: min(needed - silence, end - MonotonicTime.instant))
-                    }
+                let now = MonotonicTime.instant
+                if let time = roundTrip.withLock({ $0.take() }),
+                    silence.asksAgain(behindAnswerAfter: time, at: now)
+                {
+                    fence = ask()
                 }
-                if MonotonicTime.instant >= end { return false }
+                switch silence.verdict(at: now) {
+                case .whole: return true
+                case .late: return false
+                case .open(let next):
+                    alarm.cancel()
+                    alarm = self.alarm(after: next - now)
+                }
             }
         }
     }

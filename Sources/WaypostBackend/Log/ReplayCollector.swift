@@ -212,6 +212,16 @@ package struct ReplayCollector: Sendable {
         }
     }
 
+    /// Notes of agents that still answer that they were not waited for any longer.
+    mutating func ended(after time: Duration) {
+        let time = TimeSpan(milliseconds: time.milliseconds)
+        for (agent, source) in sources {
+            guard case .asked = source.progress else { continue }
+            let gap = left(out: agent, source, "what \(agent) has was not all read within \(time)")
+            sources[agent]?.gap = gap
+        }
+    }
+
     private mutating func answered(_ agent: String, _ reply: Reply) {
         let isFirst = sources[agent] == nil
         var source = sources[agent] ?? Source(progress: .asked, command: command.id)

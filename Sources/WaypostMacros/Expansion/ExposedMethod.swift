@@ -79,17 +79,20 @@ struct ExposedMethod {
         isolation = Self.isolation(of: function)
         baseName = function.name.text
         self.parameters = parameters
-        if let clause = function.signature.returnClause {
-            guard let type = ExposedType(clause.type, of: "result", in: context) else { return nil }
-            result = type.text
-        } else {
-            result = "Void"
-        }
+        guard let result = Self.result(of: function, in: context) else { return nil }
+        self.result = result
         let arguments = attribute.arguments?.as(LabeledExprListSyntax.self)
         settings = PassedArguments(arguments, labels: ["selector", "idempotent"]).behind
         guard isGood, Self.checkSelector(arguments, against: parameters.count, in: context) else {
             return nil
         }
+    }
+
+    private static func result(
+        of function: FunctionDeclSyntax, in context: some MacroExpansionContext
+    ) -> String? {
+        guard let clause = function.signature.returnClause else { return "Void" }
+        return ExposedType(clause.type, of: "result", in: context)?.text
     }
 
     /// `add(a:b:)`.
