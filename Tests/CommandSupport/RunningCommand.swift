@@ -43,8 +43,13 @@ public final class RunningCommand: ObservedCommand {
             source.map { dup($0.fileHandleForReading.fileDescriptor) } ?? open("/dev/null", O_RDONLY)
         _ = fcntl(reading, F_SETFD, FD_CLOEXEC)
         log = CommandLog(arguments) { Self.processorTime }
+        var variables = CommandProcess.inherited.merging(environment) { _, new in new }
+        // What the broker keeps is read within 10 s otherwise, which is too little beside forty other tests.
+        if arguments.first == "agents", !arguments.contains("--ask"), variables["WAYPOST_WAIT"] == nil {
+            variables["WAYPOST_WAIT"] = "10m"
+        }
         invocation = Invocation(
-            arguments, environment: CommandProcess.inherited.merging(environment) { _, new in new },
+            arguments, environment: variables,
             input: reading, output: output.writing, errors: errors.writing)
         log.follow(output: output.reading, errors: errors.reading)
         Task.detached { [log, invocation] in
