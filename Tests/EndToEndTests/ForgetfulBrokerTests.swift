@@ -142,7 +142,7 @@ struct ForgetfulBrokerTests {
             #"{"state":"online","epoch":1,"boot":"b","why":"birth","agent":"k7"}"#,
             to: "waypost/v1/k7/state", retain: true)
         await backend.disconnect()
-        let other = try await site.run("retained", "diff", "--agent", "k7")
+        let other = try await site.run("retained", "diff", "--agent", "k7", "--wait", "1s")
         #expect(other.status == 1, "\(other)")
         #expect(other.output == ["the broker says that it is online, and it does not answer"])
         let unknown = try await site.run("retained", "diff", "--agent", "k8")

@@ -149,6 +149,15 @@ struct `Snippets on backends` {
     // end snippet
 
     // snippet
+    func stale(_ name: String, _ backend: Backend) async throws -> [String] {
+        let agent = backend.agent(name)
+        let kept = try await agent.retained()
+        for document in kept.documents { logger.info("\(document.topic): \(document.summary)") }
+        return kept.differences(from: try? await agent.ping())
+    }
+    // end snippet
+
+    // snippet
     func forget(_ name: String, _ backend: Backend) async throws -> [String] {
         let retired = try await backend.agent(name).retired()
         logger.notice("removes \(retired.topics)")
@@ -358,6 +367,26 @@ struct `Snippets on backends` {
                 where news == .overtaken("@all", revision: 8, wanted: 7) { return }
             }
             #expect(try await agent.maps().layer("@all")?.revision == 8)
+        }
+    }
+
+    @Test func `what the broker keeps of an agent is what the agent says, and differs once it is gone`()
+        async throws
+    {
+        let broker = try await TestBroker.start()
+        defer { broker.end() }
+        let agent = try AgentProcess("k1", broker: broker.url)
+        try await agent.online()
+        try await Backend.with(BackendConfiguration(broker: broker.url, name: "shop")) { backend in
+            try await eventually("all documents") {
+                try await backend.agent("k1").retained().documents.count >= 5
+            }
+            #expect(try await stale("k1", backend).isEmpty)
+            _ = try await agent.terminate()
+            #expect(try await stale("k1", backend).isEmpty)
+            let kept = try await backend.agent("k1").retained()
+            #expect(kept.agent == "k1" && kept.documents.first?.payload.isEmpty == false)
+            #expect(try await stale("k2", backend).count == 1)
         }
     }
 

@@ -236,6 +236,7 @@ extension CancelledCallsTests {
         },
         .reads("AgentClient.func groups(") { _ = try await $0.agent("k2").groups() },
         .reads("AgentClient.func forget(") { try await $0.agent("k2").forget() },
+        .reads("AgentClient.func retained(") { _ = try await $0.agent("k2").retained() },
         .reads("AgentClient.func retired(") { _ = try await $0.agent("k2").retired() },
         .asks("AgentClient.func inspect(") { _ = try await $0.agent("k1").inspect("a") },
         .asks("AgentClient.func map(_ version") {

@@ -232,12 +232,12 @@ import WaypostMessages
     ) {
         let (state, health) = (Self.topics.state(of: "a"), Self.topics.health(of: "a"))
         let documents = RetainedDocuments(
-            "a", [state, health],
+            "a",
             [
                 state: Array(#"{"state":"online","epoch":1,"boot":"b1","why":"birth"}"#.utf8),
                 health: Array(#"{"status":"green","boot":"\#(boot)"}"#.utf8),
             ], Self.topics)
-        #expect(documents.documents.map(\.text) == ["online, birth", "green"])
-        #expect(documents.differences(from: ["boot": "b1", "status": "green"]) == says)
+        #expect(documents.documents.map(\.summary) == ["online, birth", "green"])
+        #expect(documents.differences(from: AgentHealth(["boot": "b1", "status": "green"])) == says)
     }
 }

@@ -160,7 +160,12 @@ extension LinkLoop {
             }
             switch handle?.subscribe(subscription) {
             case .success(let id): round.sent(place, id: id)
-            case .failure, nil: round.settle(place, .refused(ReasonCode(rawValue: 0x80)))
+            case .failure(let error) where !error.meansNoConnection:
+                round.settle(place, .refused(ReasonCode(rawValue: 0x80)))
+            // The connection ends: the broker has refused nothing, and what is wanted goes to the next one.
+            case .failure, nil:
+                reply?(nil)
+                return
             }
         }
         rounds.append((round, now + configuration.subscribeTimeout, reply))

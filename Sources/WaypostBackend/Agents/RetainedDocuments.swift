@@ -1,54 +1,58 @@
 import MQTTLink
-package import Waypost
+import Waypost
 import WaypostMessages
 
-/// What the broker keeps of one agent, and how that differs from what the agent itself says.
-package struct RetainedDocuments: Sendable {
+/// What the broker keeps of one agent, and how that differs from what the agent itself says; see
+/// ``AgentClient/retained()``.
+public struct RetainedDocuments: Sendable {
     /// A retained message.
-    package struct Document: Sendable {
-        package var topic: String
-        package var bytes: Int
-        /// What it says, in a word or two.
-        package var text: String
+    public struct Document: Sendable, Hashable {
+        /// Its topic.
+        public let topic: String
+        /// As the broker keeps it.
+        public let payload: [UInt8]
+        /// What it says, in a word or two: `online, birth`, `rev 7`.
+        public var summary: String { RetainedDocuments.summary(payload) }
     }
 
-    package let agent: String
-    /// In the order of the topics.
-    package let documents: [Document]
-    private let payloads: [String: [UInt8]]
+    /// The agent.
+    public let agent: String
+    /// Its state first, and what others wrote for it last.
+    public let documents: [Document]
     private let topics: Topics
 
     /// Reads what the broker keeps.
     ///
     /// - Throws: ``BackendError`` when there is no broker.
-    package static func read(_ agent: String, _ settings: BackendConfiguration) async throws
-        -> RetainedDocuments
-    {
-        let topics = settings.topics
-        let filters = [
-            topics.state(of: agent), topics.health(of: agent), topics.routes(of: agent),
-            topics.contract(of: agent), topics.navigation(of: agent), topics.applied(of: agent),
-            topics.map(of: .agent(agent)), topics.groups(of: agent),
-        ]
+    static func read(_ agent: String, _ settings: BackendConfiguration) async throws -> RetainedDocuments {
+        let filters = filters(of: agent, settings.topics)
         var payloads: [String: [UInt8]] = [:]
         try await BackendSession.with(settings, required: [], useful: filters) { session in
             try await session.readRetained { message in
-                if message.retain { payloads[message.topic] = message.payload }
+                payloads[message.topic] = message.payload.isEmpty ? nil : message.payload
             }
         }
-        return RetainedDocuments(agent, filters, payloads, topics)
+        return RetainedDocuments(agent, payloads, settings.topics)
     }
 
-    init(_ agent: String, _ filters: [String], _ payloads: [String: [UInt8]], _ topics: Topics) {
+    init(_ agent: String, _ payloads: [String: [UInt8]], _ topics: Topics) {
         self.agent = agent
-        self.payloads = payloads
         self.topics = topics
-        documents = filters.compactMap { topic in
-            payloads[topic].map { Document(topic: topic, bytes: $0.count, text: Self.text($0)) }
+        documents = Self.filters(of: agent, topics).compactMap { topic in
+            payloads[topic].map { Document(topic: topic, payload: $0) }
         }
     }
 
-    private static func text(_ payload: [UInt8]) -> String {
+    /// Each topic on which a broker keeps something of an agent.
+    static func filters(of agent: String, _ topics: Topics) -> [String] {
+        [
+            topics.state(of: agent), topics.health(of: agent), topics.routes(of: agent),
+            topics.contract(of: agent), topics.navigation(of: agent), topics.applied(of: agent),
+            topics.groups(of: agent), topics.map(of: .agent(agent)),
+        ]
+    }
+
+    private static func summary(_ payload: [UInt8]) -> String {
         guard let json = try? JSONValue(parsing: payload, limits: .trustedFile) else { return "no JSON" }
         if let state = json["state"]?.stringValue, let why = json["why"]?.stringValue {
             return "\(state), \(why)"
@@ -69,9 +73,9 @@ package struct RetainedDocuments: Sendable {
     /// How these differ from what the agent says now, each a sentence.
     ///
     /// - Parameter health: What it answered to a ping; nil when it did not.
-    package func differences(from health: JSONValue?) -> [String] {
+    public func differences(from health: AgentHealth?) -> [String] {
         var found: [String] = []
-        let state = json(topics.state(of: agent)).flatMap { try? AgentState($0) }
+        let health = health?.json
         switch (state?.isOnline, health) {
         case (true?, nil): found.append("the broker says that it is online, and it does not answer")
         case (false?, .some): found.append("the broker says that it is offline, and it answers")
@@ -99,9 +103,14 @@ package struct RetainedDocuments: Sendable {
     }
 
     /// What is kept on a topic; nil when that is nothing, or no JSON.
-    package func json(_ topic: String) -> JSONValue? {
-        payloads[topic].flatMap { try? JSONValue(parsing: $0, limits: .trustedFile) }
+    func json(_ topic: String) -> JSONValue? {
+        documents.first { $0.topic == topic }.flatMap {
+            try? JSONValue(parsing: $0.payload, limits: .trustedFile)
+        }
     }
+
+    /// Its state; nil when none is kept that can be read.
+    var state: AgentState? { json(topics.state(of: agent)).flatMap { try? AgentState($0) } }
 }
 
 extension MapFile {

@@ -16,17 +16,17 @@ public struct RetiredAgent: Sendable {
     ///
     /// - Throws: ``BackendError`` when that is nothing, with the names that are near.
     static func find(_ name: String, _ settings: BackendConfiguration) async throws -> RetiredAgent {
-        let kept = try await kept(of: name, settings)
-        let state = kept.lazy.filter { $0.topic == settings.topics.state(of: name) }
-            .compactMap { $0.json.flatMap { try? AgentState($0) } }.first
-        guard kept.isEmpty else {
+        let kept = try await RetainedDocuments.read(name, settings)
+        guard kept.documents.isEmpty else {
             return RetiredAgent(
-                name: name, topics: kept.map(\.topic), isOnline: state?.isOnline ?? false, settings: settings)
+                name: name, topics: kept.documents.reversed().map(\.topic),
+                isOnline: kept.state?.isOnline ?? false, settings: settings)
         }
         // Under its own name what it wrote may be removed, and not be read.
         if settings.credentials?.username == name {
             return RetiredAgent(
-                name: name, topics: topics(of: name, settings), isOnline: false, settings: settings)
+                name: name, topics: RetainedDocuments.filters(of: name, settings.topics).reversed(),
+                isOnline: false, settings: settings)
         }
         let roster = try await settings.roster(within: .seconds(30))
         let fault = AgentSelection(names: [name]).fault(in: roster)
@@ -56,30 +56,7 @@ public struct RetiredAgent: Sendable {
             }
         }
         // A broker that denies it without a word still keeps it.
-        let kept = try await Self.kept(of: name, settings).map(\.topic)
+        let kept = try await RetainedDocuments.read(name, settings).documents.map(\.topic)
         return topics.filter { denied.contains($0) || kept.contains($0) }
-    }
-
-    private static func topics(of name: String, _ settings: BackendConfiguration) -> [String] {
-        let topics = settings.topics
-        return [
-            topics.map(of: .agent(name)), topics.groups(of: name), topics.applied(of: name),
-            topics.navigation(of: name),
-            topics.contract(of: name), topics.routes(of: name), topics.health(of: name),
-            topics.state(of: name),
-        ]
-    }
-
-    private static func kept(
-        of name: String, _ settings: BackendConfiguration
-    ) async throws -> [MQTTMessage] {
-        let filters = topics(of: name, settings)
-        var kept: [String: MQTTMessage] = [:]
-        try await BackendSession.with(settings, required: [], useful: filters) { session in
-            try await session.readRetained { message in
-                kept[message.topic] = message.payload.isEmpty ? nil : message
-            }
-        }
-        return filters.compactMap { kept[$0] }
     }
 }

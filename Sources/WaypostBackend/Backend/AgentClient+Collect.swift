@@ -86,9 +86,7 @@ private struct BundleReader {
         var kept: RetainedDocuments?
         var reason = "the broker keeps none, or does not show it to \(settings.name)"
         do {
-            kept = try await PublicCall.run { [settings, name = agent.name] in
-                try await RetainedDocuments.read(name, settings)
-            }
+            kept = try await agent.retained()
         } catch let error where !(error is CancellationError) {
             reason = words(error)
         }
@@ -103,7 +101,7 @@ private struct BundleReader {
             }
             report()
         }
-        return kept?.json(topics.state(of: agent.name)).flatMap { try? AgentState($0) }?.isOnline
+        return kept?.state?.isOnline
     }
 
     /// Adds what `body` brings, or why it brings nothing, which it returns.

@@ -150,7 +150,13 @@ public struct AgentClient: Sendable {
         }
     }
 
-    /// What the broker keeps of it, to be looked at before it is removed.
+    /// What the broker keeps of it.
+    public func retained() async throws -> RetainedDocuments {
+        try checkName()
+        return try await PublicCall.run { [self] in try await RetainedDocuments.read(name, backend.settings) }
+    }
+
+    /// The same of one that will not come back, to be looked at before it is removed.
     ///
     /// - Throws: ``BackendError`` of kind `unknownReceiver` when that is nothing.
     public func retired() async throws -> RetiredAgent {

@@ -34,7 +34,7 @@ struct LogFollower {
     /// The most agents whose state is remembered; beyond, the states are shown as news again.
     private static let maximumAgents = 100_000
     /// The longest time in which agents may begin to send what they have.
-    private static let patience = Duration.seconds(3)
+    private static let patience = Duration.seconds(10)
     /// The longest time in which the broker may send what it keeps of them; it ends when that has come.
     private static let longestLook = Duration.seconds(30)
     /// The most agents that are said to be lost with a moment's delay.

@@ -39,12 +39,12 @@ struct RetainedListCommand: OperatorCommand {
     @OptionGroup(title: "Broker", visibility: .shared) var session: SessionOptions
 
     func perform() async throws {
-        let kept = try await RetainedDocuments.read(target.agent, session.resolved())
+        let kept = try await Backend(perCall: session.resolved()).agent(target.agent).retained()
         if output.isJSON {
             for document in kept.documents {
                 Terminal.print(json: [
-                    "topic": .string(document.topic), "bytes": .int(Int64(document.bytes)),
-                    "text": .string(document.text),
+                    "topic": .string(document.topic), "bytes": .int(Int64(document.payload.count)),
+                    "text": .string(document.summary),
                 ])
             }
         } else if kept.documents.isEmpty {
@@ -52,7 +52,9 @@ struct RetainedListCommand: OperatorCommand {
         } else {
             let table = TextTable(
                 columns: [.init("TOPIC"), .init("BYTES"), .init("WHAT")],
-                rows: kept.documents.map { [$0.topic, String($0.bytes), $0.text].map(TextTable.cell) })
+                rows: kept.documents.map {
+                    [$0.topic, String($0.payload.count), $0.summary].map(TextTable.cell)
+                })
             for line in table.lines(within: Terminal.width).flatMap(\.self) {
                 Terminal.print(TerminalText(line))
             }
@@ -76,14 +78,14 @@ struct RetainedDiffCommand: OperatorCommand {
     @OptionGroup(title: "Broker", visibility: .shared) var session: SessionOptions
     @OptionGroup var wait: WaitOptions
 
+    func validate() throws { try wait.validateIsOn() }
+
     func perform() async throws {
-        let settings = try await session.resolved()
-        let kept = try await RetainedDocuments.read(target.agent, settings)
-        var health: JSONValue?
-        let ping = try CommandRequest(
-            asking: .ping(), of: .agent(target.agent), settings, signer: nil, ReplyWait(atMost: .seconds(3)))
+        let agent = try await Backend(perCall: session.resolved()).agent(target.agent)
+        let kept = try await agent.retained()
+        var health: AgentHealth?
         do {
-            _ = try await ping.perform { if $0.isOK { health = $0.reply.result } }
+            health = try await agent.ping(SendOptions(deadline: wait.deadline))
         } catch let error as BackendError where [.noReply, .unknownReceiver].contains(error.kind) {
             // That it is silent is what is to be said.
         }
