@@ -120,9 +120,9 @@ struct RolloutCommandTests {
         try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
         let path = folder + "/lobby.jsonl"
         let command = try scene.start(dwell: "5s", "--audit", path)
-        // On a slow machine the second stage may have begun by now; its end is not in the file either.
-        try await eventually("the first stage") {
-            try await (scene.status()?["onNext"]?.intValue ?? 0) >= 5
+        // On a slow machine a stage may have begun by now; its end is not in the file either.
+        try await eventually("the first entry") {
+            (try? String(contentsOfFile: path, encoding: .utf8))?.hasSuffix("\n") == true
         }
         try FileManager.default.moveItem(atPath: path, toPath: path + ".away")
         try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)

@@ -4,6 +4,7 @@ import TestSupport
 import Testing
 import Threading
 import Waypost
+import WaypostMessages
 
 /// A broker and what is around it, for one row.
 final class Fixture: Sendable {
@@ -242,6 +243,15 @@ enum Circumstance: String {
             try await agent.freeze()
             if ContinuousClock.now - began < .milliseconds(nap) { break }
             agent.thaw()
+            // Until all have run and been reported: with a full outbox it would refuse some of the next.
+            var count = 0
+            try await eventually("the reports to leave", within: .seconds(300)) {
+                count += 1
+                let health = try await fixture.backend.command(
+                    #"{"id":"left\#(nap)-\#(count)","type":"ping"}"#, to: "k1")
+                let waiting = health.result["waiting"]
+                return waiting?["commands"]?.intValue == 0 && waiting?["outbox"]?.intValue == 0
+            }
             nap *= 4
         }
         try await fixture.broker.stop()

@@ -102,7 +102,7 @@ import Waypost
     }
 
     @Test func `a method is called by each of its names`() async throws {
-        let services = ServiceRegistry()
+        let services = ServiceRegistry(clock: EndlessClock())
         try exposeCalculator(on: services)
         #expect(try await callCalculator(on: services) == [42, 42, 42])
         let failure = await #expect(throws: Failure.self) {
@@ -114,7 +114,7 @@ import Waypost
     }
 
     @Test func `a hook sees who calls, and a method asks for it`() async throws {
-        let services = ServiceRegistry()
+        let services = ServiceRegistry(clock: EndlessClock())
         try exposePrinter(on: services)
         let handle = guardPrinting(on: services)
         let arguments = ServiceArguments.positional(["a page"])

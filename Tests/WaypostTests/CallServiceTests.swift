@@ -28,7 +28,7 @@ import Threading
     }
 
     func calculator() throws -> ServiceRegistry {
-        let registry = ServiceRegistry()
+        let registry = ServiceRegistry(clock: EndlessClock())
         try registry.expose(
             ExposedService("CalculatorService", make: Calculator.init) {
                 Exposed("add(a:b:)", idempotent: true) { (s: Calculator, a: Int, b: Int) in

@@ -26,7 +26,7 @@ import Threading
     struct Printer: Sendable {}
 
     func printer() throws -> ServiceRegistry {
-        let registry = ServiceRegistry()
+        let registry = ServiceRegistry(clock: EndlessClock())
         try registry.expose(
             ExposedService("Printer", make: Printer.init) {
                 Exposed("print(_:copies:)") { (_: Printer, document: Document, copies: Int?) in
@@ -44,7 +44,7 @@ import Threading
 
     /// Methods of every kind of result, which count their runs.
     func counted(_ runs: Runs) throws -> ServiceRegistry {
-        let registry = ServiceRegistry()
+        let registry = ServiceRegistry(clock: EndlessClock())
         @Sendable func ran(_ name: String) { runs.names.withLock { $0.append(name) } }
         try registry.expose(
             ExposedService("All", make: Printer.init) {

@@ -51,7 +51,7 @@ import Waypost
             var text: String
             init(_ text: String) { self.text = text }
         }
-        let (registry, screen) = (ServiceRegistry(), Screen())
+        let (registry, screen) = (ServiceRegistry(clock: EndlessClock()), Screen())
         let caller = Self.task
         try registry.expose(
             ExposedService("S", instance: screen) {

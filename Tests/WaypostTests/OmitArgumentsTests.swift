@@ -6,7 +6,7 @@ import Testing
 /// What `@Exposed` makes of default values, by hand.
 @Suite(.patient) struct `Omit arguments` {
     static func registry() throws -> ServiceRegistry {
-        let registry = ServiceRegistry()
+        let registry = ServiceRegistry(clock: EndlessClock())
         try registry.expose(
             ExposedService("S", instance: 0) {
                 Exposed("count(_:by:)") {

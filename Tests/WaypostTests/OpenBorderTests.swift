@@ -94,7 +94,7 @@ import Threading
     private struct Pair: Sendable {}
 
     private func registry() throws -> ServiceRegistry {
-        let registry = ServiceRegistry()
+        let registry = ServiceRegistry(clock: EndlessClock())
         try registry.expose(
             ExposedService("Pair", make: Pair.init) {
                 Exposed("both(_:_:)") { (_: Pair, one: String, two: String) in one + two }
