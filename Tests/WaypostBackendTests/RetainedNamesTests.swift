@@ -67,10 +67,10 @@ import WaypostMessages
         saw("a", at: 50)
         let isAsked = silence.asksAgain(behindAnswerAfter: .milliseconds(100), at: at(100))
         #expect(!isAsked)
-        #expect(silence.verdict(at: at(100)) == .open(until: at(250)))
+        #expect(silence.reading(at: at(100)) == .open(until: at(250)))
         saw("b", at: 200)
-        #expect(silence.verdict(at: at(399)) == .open(until: at(400)))
-        #expect(silence.verdict(at: at(400)) == .whole)
+        #expect(silence.reading(at: at(399)) == .open(until: at(400)))
+        #expect(silence.reading(at: at(400)) == .whole)
     }
 
     @Test mutating func `what comes again and what is not kept is nothing new`() {
@@ -78,7 +78,7 @@ import WaypostMessages
         saw("a", at: 200)
         saw("b", at: 200, isRetained: false)
         _ = silence.asksAgain(behindAnswerAfter: .milliseconds(10), at: at(60))
-        #expect(silence.verdict(at: at(250)) == .whole)
+        #expect(silence.reading(at: at(250)) == .whole)
     }
 
     @Test
@@ -86,20 +86,20 @@ import WaypostMessages
         saw("a", at: 28_000)
         let isAsked = silence.asksAgain(behindAnswerAfter: .seconds(28), at: at(28_000))
         #expect(isAsked)
-        #expect(silence.verdict(at: at(60_000)) == .open(until: at(112_000)))
+        #expect(silence.reading(at: at(60_000)) == .open(until: at(112_000)))
         let isAskedAgain = silence.asksAgain(behindAnswerAfter: .seconds(5), at: at(33_000))
         #expect(!isAskedAgain)
-        #expect(silence.verdict(at: at(33_000)) == .whole)
+        #expect(silence.reading(at: at(33_000)) == .whole)
     }
 
     @Test func `a broker that sends nothing and answers nothing is late after the limit`() {
-        #expect(silence.verdict(at: at(29_999)) == .open(until: at(30_000)))
-        #expect(silence.verdict(at: at(30_000)) == .late)
+        #expect(silence.reading(at: at(29_999)) == .open(until: at(30_000)))
+        #expect(silence.reading(at: at(30_000)) == .late)
     }
 
     @Test mutating func `one that sends new things all the time has four limits and no more`() {
         for time in stride(from: 0, through: 110_000, by: 10_000) { saw("\(time)", at: time) }
-        #expect(silence.verdict(at: at(119_999)) == .open(until: at(120_000)))
-        #expect(silence.verdict(at: at(120_000)) == .late)
+        #expect(silence.reading(at: at(119_999)) == .open(until: at(120_000)))
+        #expect(silence.reading(at: at(120_000)) == .late)
     }
 }

@@ -25,13 +25,11 @@ final class HealthHistory: Sendable {
             checks.map { check in
                 var check = check
                 let known = state.entries[check.name]
-                if let known, known.state == check.state {
-                    check.since = check.since ?? known.since
-                } else {
+                if known?.state != check.state {
                     state.entries[check.name] = Entry(
                         state: check.state, since: now, logged: known?.logged ?? .ok)
-                    check.since = check.since ?? now
                 }
+                check.since = check.since ?? state.entries[check.name]?.since
                 return check
             }
         }

@@ -25,7 +25,7 @@ public struct RetainedDocuments: Sendable {
     ///
     /// - Throws: ``BackendError`` when there is no broker.
     static func read(_ agent: String, _ settings: BackendConfiguration) async throws -> RetainedDocuments {
-        let filters = filters(of: agent, settings.topics)
+        let filters = topics(of: agent, settings.topics)
         var payloads: [String: [UInt8]] = [:]
         try await BackendSession.with(settings, required: [], useful: filters) { session in
             try await session.readRetained { message in
@@ -38,13 +38,13 @@ public struct RetainedDocuments: Sendable {
     init(_ agent: String, _ payloads: [String: [UInt8]], _ topics: Topics) {
         self.agent = agent
         self.topics = topics
-        documents = Self.filters(of: agent, topics).compactMap { topic in
+        documents = Self.topics(of: agent, topics).compactMap { topic in
             payloads[topic].map { Document(topic: topic, payload: $0) }
         }
     }
 
     /// Each topic on which a broker keeps something of an agent.
-    static func filters(of agent: String, _ topics: Topics) -> [String] {
+    static func topics(of agent: String, _ topics: Topics) -> [String] {
         [
             topics.state(of: agent), topics.health(of: agent), topics.routes(of: agent),
             topics.contract(of: agent), topics.navigation(of: agent), topics.applied(of: agent),

@@ -25,7 +25,7 @@ public struct RetiredAgent: Sendable {
         // Under its own name what it wrote may be removed, and not be read.
         if settings.credentials?.username == name {
             return RetiredAgent(
-                name: name, topics: RetainedDocuments.filters(of: name, settings.topics).reversed(),
+                name: name, topics: RetainedDocuments.topics(of: name, settings.topics).reversed(),
                 isOnline: false, settings: settings)
         }
         let roster = try await settings.roster(within: .seconds(30))

@@ -104,7 +104,9 @@ extension BackendSession {
                 return true
             }
         }
-        var (fence, alarm) = (ask(), self.alarm(after: limit))
+        var fence = ask()
+        // What is left of the whole time may be less than the limit.
+        var alarm = self.alarm(after: min(limit, last - MonotonicTime.instant))
         defer {
             fence.cancel()
             alarm.cancel()
@@ -121,7 +123,7 @@ extension BackendSession {
                 {
                     fence = ask()
                 }
-                switch silence.verdict(at: now) {
+                switch silence.reading(at: now) {
                 case .whole: return true
                 case .late: return false
                 case .open(let next):

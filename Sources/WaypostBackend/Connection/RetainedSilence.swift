@@ -5,7 +5,7 @@ import MQTTLink
 ///
 /// Pure: a time is handed in.
 struct RetainedSilence {
-    enum Verdict: Hashable {
+    enum Reading: Hashable {
         case whole
         case late
         /// Not known before then, unless the broker answers.
@@ -44,14 +44,14 @@ struct RetainedSilence {
     /// fleet has said, and the next one says how long a round trip is.
     mutating func asksAgain(behindAnswerAfter time: Duration, at now: ContinuousClock.Instant) -> Bool {
         roundTrip = time
-        guard time > Self.grace, !isAskedAgain, verdict(at: now) != .whole else { return false }
+        guard time > Self.grace, !isAskedAgain, reading(at: now) != .whole else { return false }
         (roundTrip, isAskedAgain) = (nil, true)
         // Who answers late may do so again, and its silence is to be as long.
         end = max(end, min(last, now + time * 3))
         return true
     }
 
-    func verdict(at now: ContinuousClock.Instant) -> Verdict {
+    func reading(at now: ContinuousClock.Instant) -> Reading {
         let isWhole = roundTrip.map { newest + max($0, Self.grace) }
         if let isWhole, now >= isWhole { return .whole }
         let end = max(end, min(last, newest + limit))

@@ -8,7 +8,7 @@ extension BackendSession {
     private static let further = Duration.seconds(10)
     /// How long all pages of all agents may take, from the first answer on: one that is slow on purpose holds up
     /// the lines of all others.
-    package static let longest = Duration.seconds(120)
+    package static let longestReplay = Duration.seconds(120)
 
     /// Asks agents for the events that they still have, page by page, until all is there or nothing comes any more.
     ///
@@ -17,7 +17,7 @@ extension BackendSession {
     ///   - longest: how long all further ones may take; what is missing then is among the gaps.
     ///   - other: called with all messages that have nothing to do with it.
     package func read(
-        _ replay: inout ReplayCollector, first: Duration, longest: Duration = BackendSession.longest,
+        _ replay: inout ReplayCollector, first: Duration, longest: Duration = BackendSession.longestReplay,
         _ other: (MQTTMessage) -> Void
     ) async throws {
         for message in replay.messages { try await publish(message) }
